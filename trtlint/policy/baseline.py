@@ -59,7 +59,7 @@ class Baseline:
             self._entries[entry.model].append(replace(entry, rule=current(entry.rule)))
         self._known = Suppression("baseline", shown(file))
         self._kept: dict[str, list[KnownSite]] = {}
-        self._renames: Renames[KnownSite] | None = None
+        self._renames: Renames | None = None
         self._moved = False
 
     @classmethod

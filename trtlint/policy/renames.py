@@ -9,7 +9,8 @@ the entries could hide findings of a different model.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from typing import Generic, Protocol, TypeVar
+
+from trtlint.policy.entries import KnownSite
 
 _CANDIDATES = 100
 """Largest number of deleted models with the same fingerprint to compare with one existing model."""
@@ -17,18 +18,7 @@ Key = tuple[str, str]
 """Rule and fingerprint of a site."""
 
 
-class _Entry(Protocol):
-    @property
-    def rule(self) -> str: ...
-
-    @property
-    def fingerprint(self) -> str: ...
-
-
-_AnEntry = TypeVar("_AnEntry", bound=_Entry)
-
-
-class Renames(Generic[_AnEntry]):
+class Renames:
     """The models of a baseline whose files no longer exist.
 
     The entries of each deleted model can be given to one other model.
@@ -38,8 +28,8 @@ class Renames(Generic[_AnEntry]):
         exists: function that returns whether the file of a model exists.
     """
 
-    def __init__(self, entries: Mapping[str, Sequence[_AnEntry]], exists: Callable[[str], bool]) -> None:
-        self._gone: dict[str, Sequence[_AnEntry]] = {
+    def __init__(self, entries: Mapping[str, Sequence[KnownSite]], exists: Callable[[str], bool]) -> None:
+        self._gone: dict[str, Sequence[KnownSite]] = {
             model: listed for model, listed in sorted(entries.items()) if listed and not exists(model)
         }
         self._of: dict[Key, list[str]] = {}
@@ -66,7 +56,7 @@ class Renames(Generic[_AnEntry]):
         return None
 
 
-def _same(entries: Iterable[_Entry], found: Set[Key], possible: Set[Key], ran: Collection[str]) -> bool:
+def _same(entries: Iterable[KnownSite], found: Set[Key], possible: Set[Key], ran: Collection[str]) -> bool:
     keys = {(entry.rule, entry.fingerprint) for entry in entries if entry.rule in ran}
     rules = {rule for rule, _ in keys}
     return bool(keys) and keys <= possible and {key for key in found if key[0] in rules} <= keys
