@@ -24,14 +24,14 @@ def shorten(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def first_few(texts: Sequence[str], most: int, between: str = ", ") -> str:
+def first_few(texts: Sequence[str], most: int) -> str:
     """Join the first ``most`` texts, and add the number of further texts.
 
     >>> first_few(["a", "b", "c"], 2)
     'a, b and 1 more'
     """
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return between.join(texts[:most]) + more
+    return ", ".join(texts[:most]) + more
 
 
 def reason_of(error: Exception) -> str:
