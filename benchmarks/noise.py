@@ -104,7 +104,7 @@ def models(unpacked: Path) -> Iterator[tuple[str, Path]]:
 
 def look(target: Target, *, preview: bool) -> list[Corpus]:
     """Lint all models."""
-    rules = [entry.read() for entry in choose(load_builtin().entries, preview=preview)]
+    rules = [entry.read() for entry in choose(load_builtin().entries, (), preview=preview)]
     found: dict[str, Corpus] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, path in models(Path(folder)):

@@ -34,7 +34,7 @@ from trtlint.policy.options import (
     ep_options_of,
 )
 from trtlint.policy.review import Policy, names
-from trtlint.policy.selection import RuleLayer, choose_by_layers, split
+from trtlint.policy.selection import RuleLayer, choose, split
 from trtlint.policy.settings import FileSettings
 from trtlint.policy.targets import options_among, require_product, targets_of
 from trtlint.runs.evidencefiles import EVIDENCE_FILES
@@ -140,7 +140,7 @@ class _CallOptions:
         select, extend, ignore = (tuple(split(keywords.get(name, ()))) for name in _SELECTORS)
         layer = RuleLayer(select, extend, ignore)
         if chosen is None or layer != RuleLayer():
-            entries = (*choose_by_layers(entries, [layer], preview=keywords.get("preview", False)),)
+            entries = (*choose(entries, [layer], preview=keywords.get("preview", False)),)
         self._rules = RuleSet(entries)
         left: BuildFiles = {kind: keywords[kind] for kind in FILE_KINDS if kind in keywords}
         build = keywords.get("command")

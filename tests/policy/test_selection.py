@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from trtlint.policy.selection import (
@@ -9,9 +11,9 @@ from trtlint.policy.selection import (
     RuleName,
     SelectionError,
     choose,
-    choose_by_layers,
     most_specific,
     outdated,
+    split,
 )
 
 RULES = [
@@ -21,6 +23,10 @@ RULES = [
 ]
 NEW = RuleName("MEM101", "attention-memory", "memory", "preview")
 OLD = RuleName("PERF102", "old-habit", "performance", "deprecated")
+
+
+def layer(select: Sequence[str], ignore: Sequence[str] = ()) -> RuleLayer:
+    return RuleLayer(tuple(split(select)), ignore=tuple(split(ignore)))
 
 
 @pytest.mark.parametrize(
@@ -47,20 +53,20 @@ OLD = RuleName("PERF102", "old-habit", "performance", "deprecated")
     ],
 )
 def test_most_specific_selector_decides(select: list[str], ignore: list[str], left: str) -> None:
-    assert " ".join(rule.id for rule in choose(RULES, select, ignore)) == left
+    assert " ".join(rule.id for rule in choose(RULES, [layer(select, ignore)])) == left
 
 
 @pytest.mark.parametrize("selector", ["XYZ", "ACC103", "split-scales", "ACC101x"])
 def test_selector_that_covers_nothing(selector: str) -> None:
     with pytest.raises(SelectionError, match=selector):
-        choose(RULES, [selector])
+        choose(RULES, [layer([selector])])
     with pytest.raises(SelectionError, match=selector):
-        choose(RULES, [], [selector])
+        choose(RULES, [layer([], [selector])])
 
 
 def test_nearest_is_named() -> None:
     with pytest.raises(SelectionError, match=r"did you mean split-scale\?"):
-        choose(RULES, ["split-scal3"])
+        choose(RULES, [layer(["split-scal3"])])
 
 
 @pytest.mark.parametrize(
@@ -80,7 +86,7 @@ def test_nearest_is_named() -> None:
 def test_previews_run_where_they_are_wanted_or_named(
     select: list[str], ignore: list[str], preview: bool, left: str
 ) -> None:
-    chosen = choose([*RULES, NEW, OLD], select, ignore, preview=preview)
+    chosen = choose([*RULES, NEW, OLD], [layer(select, ignore)], preview=preview)
     assert " ".join(rule.id for rule in chosen) == left
 
 
@@ -92,12 +98,12 @@ def test_who_names_a_deprecated_rule_is_told() -> None:
 def test_three_similar_words_are_named() -> None:
     rules = [RuleName(f"ACC10{number}", f"rule-{number}") for number in range(1, 5)]
     with pytest.raises(SelectionError, match=r"did you mean ACC10\d, ACC10\d, ACC10\d\?"):
-        choose(rules, ["ACC1O"])
+        choose(rules, [layer(["ACC1O"])])
 
 
 def test_an_inner_layer_that_ignores_brings_nothing_back() -> None:
     layers = [RuleLayer(select=("ACC101", "PERF")), RuleLayer(ignore=("PERF",))]
-    assert [rule.id for rule in choose_by_layers(RULES, layers)] == ["ACC101"]
+    assert [rule.id for rule in choose(RULES, layers)] == ["ACC101"]
 
 
 @pytest.mark.parametrize(

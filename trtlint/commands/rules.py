@@ -11,7 +11,7 @@ from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.streams import notify
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import with_builtin
-from trtlint.policy.selection import choose, note_outdated, split
+from trtlint.policy.selection import RuleLayer, choose, note_outdated, split
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.report.rules import write_rule, write_table
 from trtlint.report.rulestatistics import write_json, write_statistics
@@ -29,7 +29,7 @@ def run_rules(
     require_outputs(outputs, ())
     book = with_builtin(map(Path, folders))
     words = split(selectors)
-    chosen = [entry.read() for entry in choose(book.entries, words, preview=True)]
+    chosen = [entry.read() for entry in choose(book.entries, [RuleLayer(tuple(words))], preview=True)]
     note_outdated("RULE", words, book.entries, notify)
     write_all(outputs, lambda format, file: _write(chosen, format, file, statistics=statistics), ())
     return Exit.CLEAN

@@ -66,25 +66,6 @@ class RuleName(NamedTuple):
 _Rule = TypeVar("_Rule", bound=SelectableRule)
 
 
-def choose(
-    rules: Sequence[_Rule], select: Iterable[str] = (), ignore: Iterable[str] = (), *, preview: bool = False
-) -> list[_Rule]:
-    """Return the rules to run, in the order of ``rules``.
-
-    Args:
-        rules: all rules.
-        select: selectors of the rules to run; each text may contain several, separated by commas. Empty for
-            all rules.
-        ignore: selectors of rules to leave out.
-        preview: if false, a preview rule runs only if its own id or name is selected.
-
-    Raises:
-        SelectionError: a selector matches no rule.
-    """
-    layer = RuleLayer(tuple(split(select)), ignore=tuple(split(ignore)))
-    return choose_by_layers(rules, [layer], preview=preview)
-
-
 class RuleLayer(Struct, frozen=True):
     """The selectors from one source: a configuration, a ``[[models]]`` section, or the command line.
 
@@ -106,9 +87,7 @@ class RuleLayer(Struct, frozen=True):
         return ("select", self.select), ("extend-select", self.extend), ("ignore", self.ignore)
 
 
-def choose_by_layers(
-    rules: Sequence[_Rule], layers: Iterable[RuleLayer], *, preview: bool = False
-) -> list[_Rule]:
+def choose(rules: Sequence[_Rule], layers: Iterable[RuleLayer], *, preview: bool = False) -> list[_Rule]:
     """Return the rules that the selectors of all layers select, in the order of ``rules``.
 
     Args:

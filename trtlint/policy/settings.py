@@ -20,7 +20,7 @@ from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, Configuration, Configurations, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, names
-from trtlint.policy.selection import RuleLayer, RuleName, choose_by_layers, note_outdated, require, split
+from trtlint.policy.selection import RuleLayer, RuleName, choose, note_outdated, require, split
 from trtlint.policy.targets import by_version, require_product, targets_of
 from trtlint.target.target import Target
 
@@ -168,7 +168,7 @@ class SettingsReader:
             return
         self._checked.add(configuration.file)
         for choices in (configuration.general, *(section.choices for section in configuration.sections)):
-            choose_by_layers(book.entries, [choices.layer])
+            choose(book.entries, [choices.layer])
             for key, selectors in choices.layer.parts():
                 self._note_outdated(f"{choices.where}{key}", selectors, book)
             for selector, _ in choices.severity:
@@ -215,7 +215,7 @@ class SettingsReader:
     ) -> RuleSet:
         key = tuple(map(str, configuration.rules)), layers, preview
         if key not in self._chosen:
-            chosen = choose_by_layers(book.entries, layers, preview=preview)
+            chosen = choose(book.entries, layers, preview=preview)
             for option, selectors in layers[-1].parts():
                 self._note_outdated(f"--{option}", selectors, book)
             self._chosen[key] = RuleSet(chosen)
