@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from tests.conftest import REPOSITORY
 from tests.workspace import Workspace
 from trtlint.engine.finding import Finding, ModelReport, Site
-from trtlint.policy.baseline import Baseline
+from trtlint.errors import SettingError
+from trtlint.policy.baseline import Baseline, require_baseline_path
 from trtlint.policy.entries import KnownSite
 
 IDS = frozenset({"ACC102", "ACC103"})
@@ -436,3 +437,28 @@ def test_no_baseline_is_created_if_no_file_was_read(work: Workspace) -> None:
     Path("empty").mkdir()
     assert work.run("empty", "--write-baseline", "base.json") == 3
     assert not Path("base.json").exists()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b" \n", b"{", b'  {"version": 1}', b"<<<<<<< ours\n{", b" " * 512 + b"x"]
+)
+def test_files_that_may_be_overwritten(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "known.json"
+    file.write_bytes(content)
+    require_baseline_path(file)
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"x", b"\x08\x07", b"<<<<<<", b"[]", b" " * 511 + b"x"])
+def test_files_with_other_content(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "known.json"
+    file.write_bytes(content)
+    with pytest.raises(SettingError) as raised:
+        require_baseline_path(file)
+    assert str(raised.value) == f"cannot write the baseline to {file}: the existing file is not a baseline"
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    require_baseline_path(tmp_path / "known.json")
+    with pytest.raises(SettingError, match=r"cannot write the baseline to .*: this is a directory"):
+        require_baseline_path(tmp_path)

@@ -17,10 +17,9 @@ from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport
 from trtlint.errors import SettingError
 from trtlint.model.sources import Sources
-from trtlint.policy.baseline import Baseline, BaselineError
+from trtlint.policy.baseline import Baseline, BaselineError, require_baseline_path
 from trtlint.policy.config import shown
 from trtlint.policy.failing import counts, fails, unsearched
-from trtlint.policy.likebaseline import require_baseline_path
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.policy.settings import SettingsReader

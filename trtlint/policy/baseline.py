@@ -21,10 +21,10 @@ from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from trtlint.engine.finding import Finding, ModelReport, Site, Suppression
-from trtlint.errors import FileError
+from trtlint.errors import FileError, SettingError
 from trtlint.files.limits import LimitError, limit_work
-from trtlint.files.regular import read_bytes
-from trtlint.files.replace import replace_text
+from trtlint.files.regular import open_regular, read_bytes
+from trtlint.files.replace import replace_text, require_output
 from trtlint.knowledge.redirects import current
 from trtlint.policy.config import relative, shown
 from trtlint.policy.entries import KnownSite, Sites, gone_entries, pair, relabelled, sites_of
@@ -36,6 +36,9 @@ _MOST_BYTES = 64 << 20
 
 In memory, a real baseline takes four times its size. JSON that is not a baseline can take 25 times its size.
 """
+
+_HEAD = 512
+"""Number of bytes of an existing file that are checked before a baseline replaces the file."""
 
 
 class BaselineError(FileError):
@@ -270,6 +273,31 @@ class Baseline:
             if parts[1]:
                 old.append(replace(finding, sites=tuple(parts[1]), suppression=self._known))
         return replace(report, findings=tuple(new), suppressed=report.suppressed + tuple(old))
+
+
+def require_baseline_path(file: Path, protected: Iterable[Path] = ()) -> None:
+    """Check that trtlint may write a baseline to a path.
+
+    A damaged baseline, or a baseline with merge conflicts, may be overwritten.  A file with other content
+    must not be overwritten, because the user may have given a model to ``--write-baseline`` by mistake.
+
+    Args:
+        file: the path of the new baseline.
+        protected: the files that the run reads.
+
+    Raises:
+        SettingError: the file is not a baseline, is read in this run, or cannot be read or replaced.
+    """
+    require_output(file, protected, "the baseline to")
+    try:
+        with open_regular(file) as there:
+            head = there.read(_HEAD).strip()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise SettingError(f"cannot write the baseline to {file}: {error.strerror}") from None
+    if head and not head.startswith((b"{", b"<<<<<<<")):
+        raise SettingError(f"cannot write the baseline to {file}: the existing file is not a baseline")
 
 
 def _entry(file: Path, number: int, table: object) -> KnownSite:
