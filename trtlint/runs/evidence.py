@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.buildfiles.kinds import BuildFiles, GivenAs
+from trtlint.buildfiles.kinds import GivenAs
 from trtlint.buildfiles.plan import is_plan
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.errors import SettingError
@@ -312,8 +312,3 @@ class PartitionReader(EvidenceReader):
 
 READERS: tuple[type[EvidenceReader], ...] = (BuildReader, DryBuildReader, FileReaders, PartitionReader)
 """The readers, in the order in which they run."""
-
-
-def names_of(given: BuildFiles) -> Iterator[tuple[str, GivenAs]]:
-    """Yield each build file from the user, with the kind that its option states."""
-    return ((path, kind) for kind, path in given.items())

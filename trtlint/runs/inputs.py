@@ -13,7 +13,7 @@ from trtlint.files.expand import expand
 from trtlint.policy.options import LintOptions
 from trtlint.policy.settings import FileSettings
 from trtlint.remote.addresses import Address, is_address, parse, require_local
-from trtlint.runs.evidence import ModelEvidence, Readers, evidence_of_build, names_of
+from trtlint.runs.evidence import ModelEvidence, Readers, evidence_of_build
 from trtlint.runs.task import SettingsSource, Task
 from trtlint.runs.torchinputs import torch_tasks
 
@@ -126,7 +126,7 @@ def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple
     Returns:
         The models and folders, and the build files with their kinds.
     """
-    files: list[tuple[str, GivenAs]] = list(names_of(given))
+    files: list[tuple[str, GivenAs]] = [(path, kind) for kind, path in given.items()]
     models = []
     for path in paths:
         if not is_address(path) and is_build_file(path):
