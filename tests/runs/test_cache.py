@@ -257,7 +257,7 @@ def flipped(data: bytes) -> bytes:
 
 def forged(data: bytes) -> bytes:
     """Return a complete entry with a valid checksum and other contents."""
-    other = json.dumps({"companions": [], "reports": [{"path": "", "target": 7}]}).encode()
+    other = json.dumps({"companions": {}, "reports": [{"path": "", "target": 7}]}).encode()
     return cache.digest(other).encode() + b"\n" + other
 
 

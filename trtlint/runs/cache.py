@@ -66,15 +66,15 @@ class UncertainError(TrtlintError):
 
 
 class _KeptResult(Struct, frozen=True):
-    """A cached result, with the identities of the external data files that the result depends on."""
+    """A cached result, with the identities of the external data files that the result depends on.
 
-    companions: tuple[_Companion, ...]
+    Attributes:
+        companions: the identity of each external data file, by the name of the file in the model.
+        reports: the result.
+    """
+
+    companions: dict[str, str]
     reports: tuple[ModelReport, ...]
-
-
-class _Companion(Struct, frozen=True):
-    name: str
-    known_by: str
 
 
 def folder() -> Path | None:
@@ -121,7 +121,7 @@ class Cache:
             return None
         try:
             entry = msgspec.json.decode(data, type=_KeptResult)
-            if any(_companion_of(job.case.path, other.name) != other for other in entry.companions):
+            if any(companion(job.case.path, name) != known for name, known in entry.companions.items()):
                 return None
         except (ValueError, RecursionError, UncertainError):
             return None
@@ -158,7 +158,7 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
         return
     try:
         names = dict.fromkeys(name for report in reports for name in report.data_files)
-        companions = tuple(_companion_of(model, name) for name in names)
+        companions = {name: companion(model, name) for name in names}
         if store.model and stamp(model) != store.model:
             return
         nameless = tuple(replace(report, path="") for report in reports)
@@ -269,11 +269,6 @@ def revision(case: Case) -> str:
         return known_by(case.path) if status.st_size <= LARGE else f"{status.st_size}-{status.st_mtime_ns}"
     except (OSError, ValueError, UncertainError):
         return ""
-
-
-def _companion_of(model: Path, name: str) -> _Companion:
-    """Return a file that a model names as external data, with the identity of the file."""
-    return _Companion(name, companion(model, name))
 
 
 def companion(model: Path, name: str) -> str:

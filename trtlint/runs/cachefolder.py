@@ -18,6 +18,7 @@ from pathlib import Path
 
 from trtlint.files.regular import read_bytes
 from trtlint.files.replace import replacing
+from trtlint.files.temporary import new_name
 
 TAG = "CACHEDIR.TAG"
 TAG_TEXT = (
@@ -50,9 +51,9 @@ def may_be_cache(folder: Path) -> bool:
         return False
 
 
-def entry_in(folder: Path, key: str) -> Path:
+def entry_in(folder: Path, key: str, suffix: str = ".json") -> Path:
     """Return the file of the cache entry for a key.  A key is a digest of 40 hexadecimal digits."""
-    return folder / key[:2] / f"{key[2:]}.json"
+    return folder / key[:2] / f"{key[2:]}{suffix}"
 
 
 def read_entry(entry: Path, most: int) -> bytes:
@@ -104,7 +105,7 @@ def _make(root: Path) -> None:
     import shutil  # here, because most runs find an existing cache
 
     root.parent.mkdir(parents=True, exist_ok=True)
-    new = root.with_name(f".trtlint-{os.urandom(8).hex()}.tmp")
+    new = root.with_name(new_name())
     new.mkdir()
     try:
         (new / TAG).write_text(TAG_TEXT, encoding="ascii", newline="\n")

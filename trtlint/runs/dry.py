@@ -21,12 +21,7 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from trtlint.dry_build.agreement import Agreement
-from trtlint.dry_build.drybuild import (
-    DryBuildRequest,
-    ask,
-    read_back,
-    roughly_needed,
-)
+from trtlint.dry_build.drybuild import DryBuildRequest, ask, read_back, roughly_needed
 from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.result import DryBuildResult
 from trtlint.dry_build.wheels import find
@@ -35,6 +30,7 @@ from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.files.replace import replacing
 from trtlint.model.errors import ModelError
 from trtlint.runs import cache
+from trtlint.runs.cachefolder import entry_in
 from trtlint.runs.progress import Share, step
 from trtlint.target.target import Target
 
@@ -87,7 +83,7 @@ def _made(job: DryJob, request: DryBuildRequest, model: Path) -> DryBuildEvidenc
         if result is None:
             needed = min(roughly_needed(model, request.level), request.limits.memory)
             try:
-                with _room(needed):
+                with _ROOM.of(needed, available_memory()):
                     result = ask(model, request, log)
             except DryBuildError as error:
                 return DryBuildEvidence(None, notes=(f"no dry {request.level}: {error}",))
@@ -114,7 +110,7 @@ def _compared(job: DryJob, request: DryBuildRequest, model: Path) -> Agreement:
     needed = min(2 * roughly_needed(model, "parse"), request.limits.memory)
     bar = Share(f"comparing {model.name}")
     try:
-        with _room(needed):
+        with _ROOM.of(needed, available_memory()):
             return compare_network(model, job.compare, request.wheels, request.limits, bar)
     finally:
         bar.close()
@@ -126,7 +122,7 @@ def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
     asked = ["dry", request.wheels.version, request.level, request.built_sm, shapes, request.limits.memory]
     with suppress(OSError, cache.UncertainError):
         key = cache.digest(json.dumps([*cache.program(), asked, cache.known_by(model)]).encode())
-        return folder / key[:2] / f"{key[2:]}.dry"
+        return entry_in(folder, key, ".dry")
     return None
 
 
@@ -141,9 +137,8 @@ def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryB
     head, _, packed = data.partition(b"\n")
     try:
         document = json.loads(head)
-        for name, known_by in document["companions"]:
-            if cache.companion(model, name) != known_by:
-                return None
+        if any(cache.companion(model, name) != known_by for name, known_by in document["companions"]):
+            return None
         result = replace(convert(document["result"], DryBuildResult), asked_sm=request.sm)
         log.write_bytes(zlib.decompressobj().decompress(packed, _LARGEST_LOG))
     except (ValueError, TypeError, KeyError, RecursionError, zlib.error, cache.UncertainError, OSError):
@@ -207,16 +202,7 @@ class _Room:
 
 
 _ROOM = _Room()
-
-
-@contextmanager
-def _room(needed: int) -> Iterator[None]:
-    """Return a context manager that waits for the memory of a dry build, and reserves it.
-
-    All threads of a process share the memory.  For example, a Dask worker may run several threads.
-    """
-    with _ROOM.of(needed, available_memory()):
-        yield
+"""The memory of this process.  For example, a Dask worker may run dry builds in several threads."""
 
 
 def available_memory() -> int:
