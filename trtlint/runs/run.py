@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
 from itertools import chain
@@ -70,8 +70,7 @@ class JobRunner(Struct, frozen=True):
     ) -> Iterator[Outcome]:
         ready: dict[int, Outcome] = {}
         following, more = 0, True
-        sent = _remote_job if self.remote else _as_it_is
-        with _Queue(pools, self.workers, self.batch, sent) as queue:
+        with _Queue(pools, self) as queue:
             while more or queue.busy:
                 if more and not queue.full and len(ready) < _MOST_UNSORTED:
                     entry = next(jobs, None)
@@ -92,10 +91,6 @@ class JobRunner(Struct, frozen=True):
         if self.remote and job.store is not None:
             cache.keep(job.store, job.case.path, outcome.reports)
         return outcome
-
-
-def _as_it_is(job: Job) -> Job:
-    return job
 
 
 def _remote_job(job: Job) -> Job:
@@ -126,11 +121,9 @@ _Batch = list[tuple[int, Job]]
 class _Queue:
     """The jobs that an executor is running.  The executor is opened for the first job."""
 
-    def __init__(self, pools: Pools, most: int, batch: int, prepare: Callable[[Job], Job]) -> None:
+    def __init__(self, pools: Pools, settings: JobRunner) -> None:
         self._pools = pools
-        self._most = most
-        self._size = batch
-        self._prepare = prepare
+        self._settings = settings
         self._pool: Pool | None = None
         self._open = ExitStack()
         self._batch: _Batch = []
@@ -157,22 +150,26 @@ class _Queue:
     def submit(self, index: int, job: Job) -> None:
         """Add a job.  A full batch is sent to the executor."""
         self._batch.append((index, job))
-        if len(self._batch) >= self._size:
+        if len(self._batch) >= self._settings.batch:
             self._send()
 
     def _send(self) -> None:
         batch, self._batch = self._batch, []
         if self._pool is None:
-            self._pool = self._open.enter_context(self._pools(self._most))
+            self._pool = self._open.enter_context(self._pools(self._settings.workers))
         future: Future[list[Outcome]]
         try:
             if self._gone:
                 raise _GoneError
-            future = self._pool.executor.submit(lint_jobs, [self._prepare(job) for _, job in batch])
+            future = self._submit(self._pool, batch)
         except (BrokenExecutor, _GoneError) as error:
             future = Future()
             future.set_exception(error)
         self._waiting[future] = batch
+
+    def _submit(self, pool: Pool, batch: _Batch) -> Future[list[Outcome]]:
+        jobs = [_remote_job(job) if self._settings.remote else job for _, job in batch]
+        return pool.executor.submit(lint_jobs, jobs)
 
     def collect(self) -> Iterator[tuple[int, Job, Outcome]]:
         """Wait until a batch is done, and yield its jobs, each with its index and outcome.
@@ -218,7 +215,7 @@ class _Queue:
                 continue
             for index, job in batch:
                 with self._pools(1) as pool:
-                    alone = pool.executor.submit(lint_jobs, [self._prepare(job)])
+                    alone = self._submit(pool, [(index, job)])
                     wait([alone])
                     yield from _outcomes(alone, [(index, job)])
 
