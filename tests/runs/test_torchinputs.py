@@ -18,7 +18,8 @@ from trtlint.policy.options import DryOptions, LintOptions, TargetOptions, Torch
 from trtlint.policy.settings import SettingsReader
 from trtlint.process.spawn import Limits
 from trtlint.runs.inputs import tasks_of
-from trtlint.runs.torchjob import TorchJob, is_torch
+from trtlint.runs.torchinputs import is_torch
+from trtlint.runs.torchjob import TorchJob
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import USUAL, TorchRequest
 from trtlint.torch_tensorrt.options import for_release, run_options

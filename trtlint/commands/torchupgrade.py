@@ -12,7 +12,7 @@ from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.streams import notify
 from trtlint.errors import SettingError
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease, TorchReleaseError, torch_range
+from trtlint.knowledge.torchreleases import TorchRelease, TorchReleaseError, torch_range
 from trtlint.policy.failing import grave
 from trtlint.policy.review import Review
 from trtlint.policy.settings import SettingsReader
@@ -20,13 +20,12 @@ from trtlint.report.outputs import write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import with_progress
 from trtlint.runs.task import Task
+from trtlint.runs.torchinputs import PROGRAM, is_torch
 
 if TYPE_CHECKING:
     from trtlint.commands.upgrade import UpgradeOptions
     from trtlint.engine.evidence.torch import TorchScriptEvidence
     from trtlint.engine.torchupgrade import TorchUpgrade
-
-_SUFFIXES = (*SCRIPTS, ".pt2")
 
 
 def has_torch(paths: Sequence[str]) -> bool:
@@ -35,8 +34,8 @@ def has_torch(paths: Sequence[str]) -> bool:
     Raises:
         SettingError: only some of the paths are scripts or programs.
     """
-    mine = [path for path in paths if path.lower().endswith(_SUFFIXES)]
-    others = [path for path in paths if not path.lower().endswith(_SUFFIXES)]
+    mine = [path for path in paths if is_torch(path)]
+    others = [path for path in paths if not is_torch(path)]
     if mine and others:
         raise SettingError(
             f"{mine[0]} needs releases of Torch-TensorRT for --from and --to, but {others[0]} needs "
@@ -88,7 +87,7 @@ def _compared(path: Path, reader: SettingsReader, releases: Sequence[TorchReleas
     from trtlint.torch_tensorrt.program import read_program
 
     try:
-        if path.name.lower().endswith(".pt2"):
+        if path.name.lower().endswith(PROGRAM):
             return program_upgrade(read_program(path, releases[-1].version), releases)
         return _script(path, script_evidence(path, releases[0].version), reader, releases)
     except (UnreadableError, OSError) as error:

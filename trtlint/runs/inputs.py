@@ -15,7 +15,7 @@ from trtlint.policy.settings import FileSettings
 from trtlint.remote.addresses import Address, is_address, parse, require_local
 from trtlint.runs.evidence import ModelEvidence, Readers, evidence_of_build
 from trtlint.runs.task import SettingsSource, Task
-from trtlint.runs.torchinputs import torch_tasks
+from trtlint.runs.torchinputs import is_torch, torch_tasks
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.gather import BuildInput
@@ -88,9 +88,7 @@ def _for_torch(options: LintOptions) -> tuple[list[str], list[str]]:
     """Separate the scripts and programs for Torch-TensorRT from the remaining paths."""
     if options.torch.release is None:
         return [], [*options.paths]
-    from trtlint.runs.torchjob import is_torch
-
-    scripts = list(filter(is_torch, options.paths))
+    scripts = [path for path in options.paths if is_torch(path)]
     return scripts, [path for path in options.paths if not is_torch(path)]
 
 

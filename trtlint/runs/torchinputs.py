@@ -19,8 +19,15 @@ if TYPE_CHECKING:
     from trtlint.torch_tensorrt.asking import TorchRequest
     from trtlint.torch_tensorrt.calls import TorchCall
 
+PROGRAM = ".pt2"
+"""Suffix of an exported program."""
 TEXT = "--build"
 """The name that reports give to a call in the value of ``--build``."""
+
+
+def is_torch(path: str) -> bool:
+    """Return whether a path is a Python script, a notebook or an exported program."""
+    return path.lower().endswith((*SCRIPTS, PROGRAM))
 
 
 def torch_options_of(given: Mapping[str, Any], build: str | None, spelling: Spelling) -> TorchOptions:
@@ -63,7 +70,7 @@ def require_release(paths: Iterable[str], torch: TorchOptions, spelling: Spellin
         SettingError: there is a script or program, but no release.
     """
     for path in paths:
-        if torch.release is None and path.lower().endswith((*SCRIPTS, ".pt2")):
+        if torch.release is None and is_torch(path):
             needed = spelling("torch_tensorrt")
             raise SettingError(f"{path}: no Torch-TensorRT release is given; add {needed} 2.13")
 
@@ -101,7 +108,7 @@ def torch_tasks(
     Raises:
         SettingError: an option cannot be used.
     """
-    from trtlint.runs.torchjob import PROGRAM, TorchInput, read_input
+    from trtlint.runs.torchjob import TorchInput, read_input
 
     mine, build = list(dict.fromkeys(paths)), options.torch.build
     if not mine and build is None:

@@ -45,14 +45,6 @@ class TorchJob(Struct, frozen=True):
         return self
 
 
-PROGRAM = ".pt2"
-
-
-def is_torch(path: str) -> bool:
-    """Return whether a path is a Python script, a notebook or an exported program."""
-    return path.lower().endswith((*SCRIPTS, PROGRAM))
-
-
 class TorchInput(Struct, frozen=True):
     """A Python script or an exported program, as input of a run.
 
