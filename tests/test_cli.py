@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import subprocess
 import sys
+from email.message import Message
 from pathlib import Path
 
 import jsonschema
@@ -16,6 +18,8 @@ from syrupy.assertion import SnapshotAssertion
 from trtlint import __version__
 from trtlint.cli import run
 from trtlint.report import schemas
+from trtlint.report.manual import project_url
+from trtlint.runs.bugs import describe
 
 RULE = """---
 id: {id}
@@ -325,6 +329,26 @@ def test_a_bug_outside_a_file_is_one_line(
     assert captured.out == ""
     assert captured.err.startswith("trtlint: a bug in trtlint: KeyError: 'mine'")
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("issues", "end"),
+    [
+        ("https://git.a.test/team/trtlint/issues", "report it at https://git.a.test/team/trtlint/issues"),
+        ("https://github.com/OWNER/trtlint/issues", "report it"),
+    ],
+)
+def test_a_bug_is_reported_at_the_issue_tracker(
+    issues: str, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = Message()
+    message["Project-URL"] = f"Issues, {issues}"
+    monkeypatch.setattr(importlib.metadata, "metadata", lambda _: message)
+    project_url.cache_clear()
+    try:
+        assert describe(ValueError("x")).endswith(f"; please {end}")
+    finally:
+        project_url.cache_clear()
 
 
 def test_interrupt(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:

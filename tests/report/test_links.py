@@ -128,12 +128,12 @@ def test_no_format_links_to_a_placeholder(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(importlib.metadata, "metadata", lambda _: message)
     monkeypatch.setattr(manual, "address", ADDRESS)
     monkeypatch.delenv(manual.SETTING, raising=False)
-    manual._url.cache_clear()
+    manual.project_url.cache_clear()
     try:
         texts = dict(lint_formats())
         assert ADDRESS() == ""
     finally:
-        manual._url.cache_clear()
+        manual.project_url.cache_clear()
     for text in texts.values():
         check(text)
     named = {name for name, text in texts.items() if "trtlint rule ACC102" in text}

@@ -14,8 +14,6 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from trtlint.engine.rulebook import builtin_rules, rule_files
-
 SETTING = "TRTLINT_MANUAL"
 """The environment variable with the address of a copy of the manual on another site."""
 _NO_OWNER = "/OWNER/"
@@ -28,8 +26,10 @@ An editable install keeps old metadata. The old metadata may contain such hosts 
 
 
 @cache
-def _url(name: str) -> str:
-    """Return the project URL with the label ``name``, or an empty string if the package has no such URL.
+def project_url(name: str) -> str:
+    """Return the project URL with the label ``name``, such as ``source``.
+
+    Return an empty string if the package has no such URL, or if the URL is a placeholder.
 
     https://packaging.python.org/en/latest/specifications/core-metadata/#project-url-multiple-use
     """
@@ -56,13 +56,15 @@ def _is_placeholder(url: str) -> bool:
 
 def address() -> str:
     """Return the address of the manual with a final slash, or an empty string if there is no address."""
-    base = os.environ.get(SETTING, "") or _url("documentation")
+    base = os.environ.get(SETTING, "") or project_url("documentation")
     return f"{base.rstrip('/')}/" if base.startswith("https://") else ""
 
 
 @cache
 def _builtin() -> dict[str, str]:
     """Return the files of the built-in rules by id: ``accuracy/ACC102-....md``."""
+    from trtlint.engine.rulebook import builtin_rules, rule_files
+
     files = rule_files(builtin_rules())
     return {file.stem.partition("-")[0]: f"{file.parent.name}/{file.name}" for file in files}
 
@@ -74,7 +76,7 @@ def rule_page(rule: str) -> str:
         return ""
     if manual := address():
         return f"{manual}rules/{rule}/"
-    source = _url("source")
+    source = project_url("source")
     return f"{source}/blob/main/rules/{file}" if source else ""
 
 

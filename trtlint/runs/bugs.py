@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from importlib import metadata
+
+from trtlint.report.manual import project_url
 
 DEBUG = "TRTLINT_DEBUG"
 """Environment variable that turns on tracebacks."""
@@ -23,17 +24,6 @@ def describe(error: BaseException) -> str:
         hint = f" ({DEBUG}=1 shows where)"
     text = " ".join(str(error).split())
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return f"a bug in trtlint: {what}{hint}; please report it{_tracker()}"
-
-
-def _tracker() -> str:
-    """Return " at " and the address of the issue tracker, or an empty text if the address is unknown."""
-    try:
-        urls = metadata.metadata("trtlint").get_all("Project-URL") or []
-    except metadata.PackageNotFoundError:
-        return ""
-    for entry in urls:
-        label, _, url = str(entry).partition(", ")
-        if label.lower() in ("issues", "tracker", "bug tracker"):
-            return f" at {url}"
-    return ""
+    tracker = project_url("issues")
+    place = f" at {tracker}" if tracker else ""
+    return f"a bug in trtlint: {what}{hint}; please report it{place}"
