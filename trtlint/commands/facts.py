@@ -85,20 +85,19 @@ def run_facts(
         print(clean(f"error: {Problem.of(read[0], error)}"), file=sys.stderr)
         return Exit.UNREADABLE
 
-    def render(format: str, file: TextIO) -> None:
+    def write(format: str, file: TextIO) -> None:
         entries = listed[_hidden(format)]
         if format == "json":
             file.write(report.dumps(entries) + "\n")
         elif format == "text":
             file.writelines(f"{line}\n" for line in _text(facts, entries, counts, wanted))
         else:
-            from trtlint.report import document
+            from trtlint.report.document import render
             from trtlint.report.factspage import page
 
-            write = document.markdown if format == "markdown" else document.html
-            file.write(write(page(read[0], entries, counts)))
+            file.write(render(page(read[0], entries, counts), format))
 
-    write_all(outputs, render, protected)
+    write_all(outputs, write, protected)
     return Exit.CLEAN
 
 

@@ -41,11 +41,10 @@ def _write(rules: Sequence[Rule], format: str, file: TextIO, *, statistics: bool
     elif format == "text":
         (write_statistics if statistics else write_table)(rules, file)
     else:
-        from trtlint.report import document
+        from trtlint.report.document import render
         from trtlint.report.rulespage import page
 
-        write = document.markdown if format == "markdown" else document.html
-        file.write(write(page(rules, statistics=statistics)))
+        file.write(render(page(rules, statistics=statistics), format))
 
 
 def run_rule(key: str, folders: Sequence[str]) -> int:

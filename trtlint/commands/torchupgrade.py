@@ -123,11 +123,10 @@ def _write(found: Sequence[TorchUpgrade | Problem], format: str, file: TextIO, *
         file.write(dumps(upgrades, problems) + "\n")
         return
     if format in ("markdown", "html"):
-        from trtlint.report import document
+        from trtlint.report.document import render
         from trtlint.report.torchupgradepages import page
 
-        write = document.markdown if format == "markdown" else document.html
-        file.write(write(page(upgrades, problems)))
+        file.write(render(page(upgrades, problems), format))
         return
     from trtlint.report.torchupgrade import TorchUpgradeReport
 

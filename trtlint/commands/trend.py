@@ -49,8 +49,7 @@ def _write(trend: Trend, format: str, file: TextIO) -> None:
     elif format == "text":
         file.writelines(f"{line}\n" for line in as_text(trend))
     else:
-        from trtlint.report import document
+        from trtlint.report.document import render
         from trtlint.report.trendpage import page
 
-        write = document.markdown if format == "markdown" else document.html
-        file.write(write(page(trend)))
+        file.write(render(page(trend), format))

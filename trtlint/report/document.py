@@ -91,6 +91,11 @@ class Document(Struct, frozen=True):
     lead: Sequence[Words] = field(default_factory=tuple)
 
 
+def render(document: Document, format: str) -> str:
+    """Return a document in the format ``markdown`` or ``html``."""
+    return markdown(document) if format == "markdown" else html(document)
+
+
 def markdown(document: Document) -> str:
     """Return a document as GitHub Markdown."""
     return "\n".join(_markdown(document)) + "\n"
