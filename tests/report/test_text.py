@@ -24,12 +24,12 @@ from trtlint.report import concise, counts, drawing, locations, names, wording
 from trtlint.report.escape import clean, clean_block
 from trtlint.report.formats import Style
 from trtlint.report.layout import hang, shorten
-from trtlint.report.text import render
+from trtlint.report.text import TextReport, render
 
 
-def text(report: Report, width: int | None = None, *, show_conditional: bool = False) -> str:
+def text(report: Report, width: int | None = None) -> str:
     with stream(width) as out:
-        render(report, out, show_conditional=show_conditional)
+        render(report, out)
     return out.getvalue()
 
 
@@ -53,7 +53,12 @@ def test_one_model(width: int | None, snapshot: SnapshotAssertion) -> None:
 
 
 def test_conditional_findings_shown(snapshot: SnapshotAssertion) -> None:
-    shown = text(handmade.one_model(), 100, show_conditional=True)
+    report = handmade.one_model()
+    with stream(100) as out:
+        writer = TextReport(out, show_conditional=True)
+        writer.add(report.models)
+        writer.close(report.notes)
+    shown = out.getvalue()
     assert "hidden" not in shown
     assert shown == snapshot
 

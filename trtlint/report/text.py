@@ -49,16 +49,10 @@ _CLEAN = 10
 """In a run with more files than this number, files without findings get no line."""
 
 
-def render(report: Report, file: TextIO, *, show_conditional: bool = False) -> None:
-    """Write the findings of all files, and the closing lines.
-
-    Args:
-        report: the report.
-        file: the output stream.
-        show_conditional: true to show findings that depend on unset options.
-    """
+def render(report: Report, file: TextIO) -> None:
+    """Write the findings of all files, and the closing lines, to ``file``."""
     groups = [list(group) for _, group in groupby(report.models, key=lambda model: model.path)]
-    text = TextReport(file, files=len(groups), show_conditional=show_conditional, root=repository())
+    text = TextReport(file, files=len(groups), root=repository())
     for models in groups:
         text.add(models)
     text.close(report.notes)
