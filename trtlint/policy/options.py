@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
     from trtlint.buildcommand.shapes import Shape
     from trtlint.buildfiles.record import BuildRecord
+    from trtlint.engine.finding import Confidence
 
 Spelling = Callable[[str], str]
 """Function that returns the name of an option as the user writes it."""
@@ -34,7 +35,6 @@ def as_keyword(name: str) -> str:
 
 
 FailOn = Literal["error", "warning", "note", "never"]
-MinConfidence = Literal["confirmed", "high", "medium", "low"]
 
 
 class TargetOptions(Struct, frozen=True):
@@ -190,7 +190,7 @@ class LintOptions(Struct, frozen=True):
     quiet: bool = False
     fail_on: FailOn | None = None
     """Lowest severity that makes the command fail; None to use the configuration."""
-    min_confidence: MinConfidence | None = None
+    min_confidence: Confidence | None = None
     config: str | None = None
     isolated: bool = False
     show_settings: bool = False

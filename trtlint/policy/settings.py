@@ -107,7 +107,8 @@ class SettingsReader:
         try:
             return self.settings_of(file), None
         except SettingError as error:
-            return _without(file, error), error
+            # A file that cannot be linted has a report for the target without a version.
+            return FileSettings(file, targets=(Target(),), problem=str(error)), error
 
     def settings_of(self, file: Path) -> FileSettings:
         """Return the settings of one file.
@@ -245,11 +246,6 @@ class SettingsReader:
 def _of(configuration: Configuration) -> str:
     """Return the file of a configuration, to put before an error about the configuration."""
     return "" if configuration.file is None else f"{shown(configuration.file)}: "
-
-
-def _without(file: Path, error: SettingError) -> FileSettings:
-    """Return settings for a file that cannot be linted.  Their ``problem`` is the message of the error."""
-    return FileSettings(file, targets=(Target(),), problem=str(error))
 
 
 def _asked(sections: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:

@@ -15,7 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,19 +54,14 @@ class Acceptance(Struct, frozen=True):
     suppression: Suppression
 
     @classmethod
-    def of(cls, table: dict[str, Any], kind: str, where: str) -> Acceptance:
+    def of(cls, table: dict[str, Any], kind: Literal["model", "configuration"], where: str) -> Acceptance:
         """Create a suppression from a valid table of the configuration or metadata."""
         return cls(
             rules=texts(table["rule"]),
             node=table.get("node"),
             module=table.get("module"),
             paths=texts(table.get("path", ())),
-            suppression=Suppression(
-                "model" if kind == "model" else "configuration",
-                where,
-                " ".join(table["reason"].split()),
-                table.get("expires"),
-            ),
+            suppression=Suppression(kind, where, " ".join(table["reason"].split()), table.get("expires")),
         )
 
     @property
@@ -199,9 +194,10 @@ def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]
     if not report.suppress:
         return (), None
     try:
-        return read(report.suppress, report.path), None
+        found = tables(report.suppress)
     except ValueError as error:
         return (), f"the metadata {SUPPRESS_KEY} is ignored: {error}"
+    return tuple(Acceptance.of(table, "model", report.path) for table in found), None
 
 
 def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) -> bool:
@@ -217,15 +213,6 @@ def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) ->
         for site in finding.sites
     ]
     return len(entries) * len(places) <= _MOST_CHECKED and globs * sum(places) <= _MOST_COMPARED
-
-
-def read(text: str, where: str) -> tuple[Acceptance, ...]:
-    """Parse the suppressions in the metadata of a model.
-
-    Raises:
-        ValueError: the value of the metadata key is not a list of suppressions.
-    """
-    return tuple(Acceptance.of(table, "model", where) for table in tables(text))
 
 
 def tables(text: str) -> list[dict[str, Any]]:

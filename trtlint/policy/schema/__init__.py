@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -138,12 +138,9 @@ def _table(value: Mapping[str, object], schema: Mapping[str, Any], key: str) -> 
             raise SchemaError(_joined(key, name), f"no such key{hint}")
         else:
             _check(item, others, _joined(key, name))
-    for name in _missing(value, schema):
-        raise SchemaError(key, f"the key {name!r} is missing")
-
-
-def _missing(value: Mapping[str, object], schema: Mapping[str, Any]) -> Iterator[str]:
-    return (name for name in schema.get("required", ()) if name not in value)
+    for name in schema.get("required", ()):
+        if name not in value:
+            raise SchemaError(key, f"the key {name!r} is missing")
 
 
 def _joined(key: str, name: str) -> str:
