@@ -34,7 +34,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
 """Parameter names of the options in each group, the most common options first."""
 OTHER = "Options"
 """The group of the options that belong to none of the groups in ``GROUPS``."""
-_PREFIXES = {"dry_": "Dry build", "shape": "Dry build", "provider": "Evidence", "verify": "Evidence"}
+_PREFIXES = {"dry_": "Dry build", "verify": "Evidence"}
 
 
 def group_of(option: click.Option) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
@@ -53,7 +52,7 @@ def lines(entries: Iterable[FactEntry]) -> Iterator[str]:
 def summary(counts: Mapping[str, int]) -> Iterator[str]:
     """Yield lines of text with the number of facts of each kind."""
     widest = max(map(len, counts), default=0)
-    for kind, count in Counter(counts).items():
+    for kind, count in counts.items():
         yield f"{kind.ljust(widest)}  {count:>7,}"
 
 
