@@ -15,9 +15,9 @@ import onnx
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from tests import schemas
 from trtlint import __version__
 from trtlint.cli import run
-from trtlint.report import schemas
 from trtlint.report.manual import project_url
 from trtlint.runs.bugs import describe
 

@@ -16,6 +16,7 @@ import onnx.parser
 import pytest
 
 import trtlint
+from tests import schemas
 from trtlint.api import lint
 from trtlint.buildfiles.record import read_build
 from trtlint.cli import run
@@ -26,7 +27,6 @@ from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.placement import Placement
 from trtlint.facts.of_model.attention import Attention
 from trtlint.model.load import load
-from trtlint.report import schemas
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
 

@@ -13,12 +13,12 @@ import onnx
 import pytest
 
 from benchmarks.parser_verdicts import answer, score
+from tests import schemas
 from tests.linting import lint_file
 from trtlint.cli import run
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import Rulebook, load_builtin
 from trtlint.files.problem import Problem
-from trtlint.report import schemas
 from trtlint.target.target import Target
 
 CUSTOM = """

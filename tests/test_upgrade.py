@@ -11,6 +11,7 @@ import jsonschema
 import onnx
 import pytest
 
+from tests import schemas
 from tests.graphs import model_of
 from tests.report.screen import stream
 from trtlint.buildcommand import find_commands
@@ -22,7 +23,6 @@ from trtlint.engine.rulefile import load_rule
 from trtlint.engine.upgrade import Upgrade, targets, upgrade
 from trtlint.facts.facts import Facts
 from trtlint.knowledge.releases import minors
-from trtlint.report import schemas
 from trtlint.report.upgrade import UpgradeReport
 from trtlint.report.upgradejson import to_json
 from trtlint.target.parsing import TargetError

@@ -10,10 +10,10 @@ import pytest
 
 from tests.inprocess import printed
 from tests.partition.test_predict import TWO_UNIQUES, write
+from tests.schemas import load
 from trtlint.buildfiles import ortlog
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.ortlog import NodePlacement, OrtLog, ort_log
-from trtlint.report.schemas import load
 
 STAMP = "2026-11-01 10:00:00.123456789"
 VERIFY = "session_state.cc:1148 VerifyEachNodeIsAssignedToAnEp"

@@ -13,8 +13,8 @@ import pytest
 from onnx import parser
 
 from tests.dry_build.rtx import NEEDS_WHEELS, VERSION
+from tests.schemas import load
 from trtlint.cli import run
-from trtlint.report.schemas import load
 
 pytestmark = NEEDS_WHEELS
 HEAD = '< ir_version: 8, opset_import: ["" : 17] > '

@@ -17,12 +17,12 @@ import onnx
 import pytest
 
 import trtlint
+from tests import schemas
 from tests.conversion.models import MASKED, PRODUCTS, saved
 from trtlint.cli import run
 from trtlint.conversion import writing
 from trtlint.files import lfs
 from trtlint.files.replace import replacing
-from trtlint.report import schemas
 
 pytest.importorskip("onnxruntime")
 

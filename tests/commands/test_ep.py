@@ -12,9 +12,9 @@ import pytest
 from tests.dry_build.rtx import NEEDS_WHEELS
 from tests.inprocess import printed
 from tests.partition.test_predict import TWO_UNIQUES, write
+from tests.schemas import load
 from trtlint import lint
 from trtlint.errors import SettingError
-from trtlint.report.schemas import load
 
 
 def test_the_report_shows_parts_and_nodes_left(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import onnx
 import pytest
 
 import trtlint
+from tests.schemas import load
 from trtlint.cli import run
 from trtlint.commands import fix as command
 from trtlint.compare.comparison import available
@@ -25,7 +26,6 @@ from trtlint.files import lfs
 from trtlint.fixes import session, surgeon, verification
 from trtlint.model import writer
 from trtlint.model.writer import data_files_of
-from trtlint.report.schemas import load
 
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "vit.onnx"
 FIX = ("fix", "--trt", "10.7", "--isolated", "--select", "ACC102")

@@ -17,9 +17,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from fuzzing.seeds import MEASUREMENTS
+from tests import schemas
 from tests.measurement.test_measuring import NORM
 from trtlint.cli import run
-from trtlint.report import schemas
 
 pytest.importorskip("onnxruntime")
 

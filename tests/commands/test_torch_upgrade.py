@@ -9,6 +9,7 @@ from typing import Any, cast
 import jsonschema
 import pytest
 
+from tests import schemas
 from tests.torch_tensorrt.test_program import document, node, write
 from trtlint.cli import run
 from trtlint.commands import torchupgrade as torchupgrade_command
@@ -16,7 +17,6 @@ from trtlint.engine import torchupgrade
 from trtlint.files.problem import Problem
 from trtlint.knowledge.torchreleases import TorchOperator, torch_range
 from trtlint.policy.settings import SettingsReader
-from trtlint.report import schemas
 from trtlint.torch_tensorrt.program import ProgramError
 
 SCRIPT = """\

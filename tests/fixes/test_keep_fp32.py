@@ -12,6 +12,7 @@ import onnx
 import pytest
 
 import trtlint
+from tests import schemas
 from tests.fixes.fixing import computed, ops
 from tests.graphs import model_of
 from tests.measurement.test_measuring import NORM
@@ -20,7 +21,6 @@ from trtlint.fixes.edit import apply
 from trtlint.fixes.keep_fp32 import obstacle, to_fp32
 from trtlint.measurement.measurement import UnusableMeasurementError
 from trtlint.model.load import load
-from trtlint.report import schemas
 
 HALF = """
 < ir_version: 8, opset_import: ["" : 18] >

@@ -9,6 +9,7 @@ import jsonschema
 import onnx
 import pytest
 
+from tests import schemas
 from tests.fixes.fixing import fixed, ops
 from tests.workspace import Workspace
 from trtlint.cli import run
@@ -17,7 +18,6 @@ from trtlint.fixes import names, proposer
 from trtlint.fixes.fixing import KEY
 from trtlint.fixes.patch import Draft, Patch
 from trtlint.model.load import Model
-from trtlint.report import schemas
 
 ATTENTION = """
 < ir_version: 11, opset_import: ["" : 23] >

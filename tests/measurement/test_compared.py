@@ -11,6 +11,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from tests import schemas
 from tests.inprocess import printed
 from trtlint.measurement.compared import ComparedTensors, find_compared
 from trtlint.measurement.formats import FP16
@@ -20,7 +21,6 @@ from trtlint.measurement.trial import Trial
 from trtlint.measurement.trialmodel import load_trial_model
 from trtlint.model.graph import Graph
 from trtlint.model.load import load
-from trtlint.report import schemas
 
 STORED = """< float half = {0.5}, float iou = {0.5}, float wide = {1000000}, int64 most = {5},
   int64[1] two = {2}, int64 once = {1}, bool yes = {1}, float[2] weights = {1, 2} >"""

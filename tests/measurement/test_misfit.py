@@ -11,13 +11,13 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from tests import schemas
 from trtlint.cli import run
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
 from trtlint.measurement.measurement import KeptNodes, Measurement, from_data, read_measurement, to_data
 from trtlint.model.load import load
-from trtlint.report import schemas
 
 pytest.importorskip("onnxruntime")
 

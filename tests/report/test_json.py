@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from tests import schemas
 from tests.report import handmade
 from trtlint.engine.finding import Report
 from trtlint.report import json as json_report
-from trtlint.report import schemas
 from trtlint.report.json import dumps, to_json
 
 REPORTS = [

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
+from tests import schemas
 from tests.workspace import Workspace
 from trtlint.cli import run
-from trtlint.report import schemas
 from trtlint.report.rows import NAMES, ReportRow
 from trtlint.report.trend import RowsError, as_json, as_text, compare, read_rows
 

@@ -11,15 +11,13 @@ import jsonschema
 import pytest
 
 from tests.conftest import REPOSITORY
-from trtlint.report import schemas
-
-FOLDER = Path(schemas.__file__).with_name("schema")
+from tests.schemas import FOLDER, load
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.json")), ids=lambda file: file.stem)
 def test_each_is_a_schema_of_its_name(file: Path) -> None:
     kind, version = file.stem.rsplit("-", 1)
-    loaded = schemas.load(f"{kind}/{version}")
+    loaded = load(f"{kind}/{version}")
     jsonschema.Draft202012Validator.check_schema(loaded)
     assert loaded["title"] == loaded["properties"]["schema"]["const"] == f"{kind}/{version}"
 
@@ -52,9 +50,9 @@ def test_each_defines_what_it_refers_to_and_no_more(file: Path) -> None:
 
 def test_definitions_of_several_schemas_are_equal() -> None:
     """Copy a changed definition from ``trtlint.report-1.json`` to the schemas that use it."""
-    report = schemas.load("trtlint.report/1")["$defs"]
+    report = load("trtlint.report/1")["$defs"]
     for name in ("convert", "fix", "torch-upgrade", "upgrade"):
-        own = schemas.load(f"trtlint.{name}/1")["$defs"]
+        own = load(f"trtlint.{name}/1")["$defs"]
         shared = own.keys() & report.keys()
         assert "problem" in shared
         assert {key: own[key] for key in shared} == {key: report[key] for key in shared}, name

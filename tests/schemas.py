@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
+
+from tests.conftest import REPOSITORY
+
+FOLDER = REPOSITORY / "trtlint" / "report" / "schema"
 
 
 def load(name: str) -> dict[str, Any]:
@@ -16,6 +19,6 @@ def load(name: str) -> dict[str, Any]:
     Raises:
         FileNotFoundError: the name is unknown.
     """
-    file = Path(__file__).with_name("schema") / f"{name.replace('/', '-')}.json"
+    file = FOLDER / f"{name.replace('/', '-')}.json"
     loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return loaded
