@@ -27,7 +27,6 @@ from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -103,10 +102,9 @@ class Cache:
         """Return the place in the cache for a job's result, or None if the model cannot be identified."""
         try:
             case = job.case
-            built = _described(case.built_for), _described(case.command)
+            built = msgspec.to_builtins((case.built_for, case.command), order="deterministic")
             before = stamp(case.path) if case.address is None else ()
-            settings = [program(), case.applicable.digest, *built]
-            key = digest(json.dumps([*settings, known_of(case)]).encode())
+            key = digest(json.dumps([program(), case.applicable.digest, built, known_of(case)]).encode())
         except (OSError, ValueError, UncertainError):
             return None
         return Store(cachefolder.entry_in(self._folder, key), before)
@@ -201,19 +199,6 @@ def program() -> list[str]:
         for file in package.rglob(pattern)
     )
     return [__version__, metadata.version("onnx"), digest(json.dumps(files).encode())]
-
-
-def _described(value: object) -> Any:
-    """Convert a target or build command to JSON data. Equal objects give equal data."""
-    if isinstance(value, Struct):
-        return {name: _described(getattr(value, name)) for name in value.__struct_fields__}
-    if isinstance(value, frozenset):
-        return sorted(_described(item) for item in value)
-    if isinstance(value, tuple):
-        return [_described(item) for item in value]
-    if value is None or isinstance(value, str | int):
-        return value
-    raise ValueError(f"{value!r} cannot be a part of a cache key")
 
 
 def known_by(path: Path) -> str:
