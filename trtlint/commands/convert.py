@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from trtlint.buildcommand import BuildCommand, choose_command, read_commands
 from trtlint.commands.reportoptions import destination, require_folder, require_outputs
@@ -37,7 +37,6 @@ from trtlint.policy.targets import targets_of
 from trtlint.process.collection import collect_seldom
 from trtlint.remote.addresses import require_local
 from trtlint.report.escape import clean
-from trtlint.report.json import problem_data
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
@@ -281,7 +280,7 @@ def _document(
     models = [to_data(each.conversion) for each in found]
     if models and not several:
         return models[0]
-    return {"schema": SCHEMA, "models": models, "errors": [problem_data(each) for each in problems]}
+    return {"schema": SCHEMA, "models": models, "errors": [asdict(each) for each in problems]}
 
 
 def _write(found: Sequence[ConvertedFile], format: str, file: TextIO) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from trtlint.engine.caveats import caveats
 from trtlint.files.problem import Problem
@@ -19,7 +20,7 @@ from trtlint.fixes.fixing import FixedModel
 from trtlint.fixes.outcome import proofs
 from trtlint.report import modeldiff
 from trtlint.report.counts import plural, severities_in
-from trtlint.report.json import finding_data, problem_data
+from trtlint.report.json import finding_data
 from trtlint.report.measureadvice import STRONGLY_TYPED
 from trtlint.report.names import collapse, few
 from trtlint.report.partition import headlines, partition_in
@@ -70,7 +71,7 @@ class FixJson:
 
     def content(self, problems: Sequence[Problem]) -> str:
         """Return the document. ``problems`` are the files that could not be read or written."""
-        errors = [problem_data(problem) for problem in problems]
+        errors = [asdict(problem) for problem in problems]
         return json.dumps({"schema": SCHEMA, "models": self._models, "errors": errors}, indent=2) + "\n"
 
 
@@ -223,16 +224,7 @@ def _data(result: FixResult, diff: list[str] | None) -> dict[str, Any]:
             }
             for each in outcome.applied
         ],
-        "refused": [
-            {
-                "rule": each.rule,
-                "severity": each.severity,
-                "fix": each.fix,
-                "place": each.place,
-                "reason": each.reason,
-            }
-            for each in outcome.refused
-        ],
+        "refused": [asdict(each) for each in outcome.refused],
         "left": [finding_data(finding) for finding in outcome.after.findings],
         "caveats": [caveat.message for caveat in caveats(outcome.after.reports)],
         "verified": [verdict.document for verdict in result.verdicts],

@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import asdict
+
 from trtlint.engine.caveats import caveats, suppressed_by_model
-from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site
 from trtlint.facts.refusal import Refusal
-from trtlint.files.problem import Problem
 from trtlint.report.formats import Run
 from trtlint.report.manual import rule_page
 from trtlint.report.wording import evidence_lines
@@ -81,9 +82,9 @@ def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:
         "findings": _findings(model.findings, listed),
         "conditional": _findings(model.conditional, listed),
         "suppressed": _findings(model.suppressed, listed),
-        "gone": [{"rule": g.rule, "fingerprint": g.fingerprint, "place": g.place} for g in model.gone],
+        "gone": [asdict(entry) for entry in model.gone],
         "withheld": model.withheld,
-        "errors": [problem_data(problem) for problem in model.errors],
+        "errors": [asdict(problem) for problem in model.errors],
         "notes": list(model.notes),
         "caveats": [caveat.message for caveat in caveats([model])],
         "suppressed_by_model": len(suppressed_by_model([model])),
@@ -128,7 +129,7 @@ def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
         "fixes": [rewrite.name for rewrite in finding.fixes] or None,
         "includes": [finding_data(each, listed) for each in finding.includes] or None,
         "refusal": None if finding.refusal is None else _refusal(finding.refusal),
-        "suppression": None if finding.suppression is None else _suppression(finding.suppression),
+        "suppression": None if finding.suppression is None else asdict(finding.suppression),
         "standing": None if finding.standing == "open" else finding.standing,
         "time": {"ms": finding.ms, "share": finding.share} if timed else None,
     }
@@ -140,15 +141,6 @@ def _refusal(refusal: Refusal) -> dict[str, Any]:
     if refusal.lines:
         data |= {"first_taken_by": refusal.first_taken, "last_taken_by": refusal.last_taken}
     return data
-
-
-def _suppression(suppression: Suppression) -> dict[str, Any]:
-    return {
-        "kind": suppression.kind,
-        "where": suppression.where,
-        "reason": suppression.reason,
-        "expires": suppression.expires,
-    }
 
 
 def _site(site: Site) -> dict[str, Any]:
@@ -167,13 +159,3 @@ def _site(site: Site) -> dict[str, Any]:
 
 def _row(row: Row) -> dict[str, str]:
     return {"node": row.node, "op": row.op, "type": row.type, "detail": row.detail, "label": row.label}
-
-
-def problem_data(problem: Problem) -> dict[str, Any]:
-    """Convert the problem with a file, such as a read error, to JSON data."""
-    return {
-        "path": problem.path,
-        "message": problem.message,
-        "offset": problem.offset,
-        "node": problem.node,
-    }

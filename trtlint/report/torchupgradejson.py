@@ -6,9 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from trtlint.engine.torchupgrade import CallChange, OperatorChange, TorchUpgrade
 from trtlint.files.problem import Problem
-from trtlint.report.json import finding_data, problem_data
+from trtlint.report.json import finding_data
 
 SCHEMA = "trtlint.torch-upgrade/1"
 """Name and version of the format; incompatible changes raise the version."""
@@ -19,7 +21,7 @@ def to_json(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) 
     return {
         "schema": SCHEMA,
         "files": [_file(upgrade) for upgrade in upgrades],
-        "errors": [problem_data(problem) for problem in problems],
+        "errors": [asdict(problem) for problem in problems],
     }
 
 

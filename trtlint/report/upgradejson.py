@@ -6,9 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from trtlint.engine.upgrade import ReleaseAssessment, Upgrade, UpgradeFinding, UpgradeStep
 from trtlint.files.problem import Problem
-from trtlint.report.json import finding_data, problem_data
+from trtlint.report.json import finding_data
 from trtlint.report.wording import fix_command, fixable
 from trtlint.target.target import Target
 
@@ -21,7 +23,7 @@ def to_json(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> di
     return {
         "schema": SCHEMA,
         "models": [_model(upgrade) for upgrade in upgrades],
-        "errors": [problem_data(problem) for problem in problems],
+        "errors": [asdict(problem) for problem in problems],
     }
 
 
