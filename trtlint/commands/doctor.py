@@ -13,6 +13,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from msgspec import Struct
+from packaging.utils import canonicalize_name
 
 from trtlint import __version__
 from trtlint.knowledge.extras import how_to_install
@@ -96,19 +97,11 @@ def _version(*names: str) -> str:
 
     The result is an empty string if no package is installed.
     """
-    installed = {normalized(found.name): found.version for found in distributions() if found.name}
+    installed = {canonicalize_name(found.name): found.version for found in distributions() if found.name}
     for name in names:
-        if known := installed.get(normalized(name)):
+        if known := installed.get(canonicalize_name(name)):
             return known if name == names[0] else f"{known} ({name})"
     return ""
-
-
-def normalized(name: str) -> str:
-    """Return the name of a Python package in normalized form.
-
-    https://packaging.python.org/en/latest/specifications/name-normalization/
-    """
-    return name.lower().replace("_", "-").replace(".", "-")
 
 
 def _gpu() -> str:
