@@ -81,8 +81,7 @@ class UpgradeReport(ConsoleReport):
         self._safest(upgrade)
         self._steps(upgrade)
         for concern in CONCERNS:
-            if concern == "graph" or not self._several:
-                self._section(upgrade, concern)
+            self._section(upgrade, concern)
         if self._show_conditional:
             self._conditional(upgrade)
         elif line := hidden(upgrade.conditional):
@@ -96,7 +95,6 @@ class UpgradeReport(ConsoleReport):
             self._decision()
         elif self._several and not self._quiet:
             self._several = False
-            self._first = True
             self.add(self._upgrades.pop())
         self._matrix()
         if not (self._several or self._quiet):
