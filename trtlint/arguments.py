@@ -215,14 +215,18 @@ def _rules(name: str, value: object) -> tuple[Any, ...]:
     from trtlint.engine.rule import Rule
     from trtlint.engine.rulebook import RuleEntry
 
-    expected = "rules that trtlint.load_rules returned"
+    return _instances(name, value, (Rule, RuleEntry), "rules that trtlint.load_rules returned")
+
+
+def _instances(name: str, value: object, kinds: tuple[type, ...], expected: str) -> tuple[Any, ...]:
+    """Return the objects in an argument.  Each object must have one of the types in ``kinds``."""
     if isinstance(value, str | os.PathLike) or not isinstance(value, Iterable):
         raise ArgumentError.of(name, value, expected)
-    rules = tuple(value)
-    for index, each in enumerate(rules):
-        if not isinstance(each, Rule | RuleEntry):
+    found = tuple(value)
+    for index, each in enumerate(found):
+        if not isinstance(each, kinds):
             raise ArgumentError.of(f"{name}[{index}]", each, expected)
-    return rules
+    return found
 
 
 def _command(name: str, value: object) -> str:
@@ -302,12 +306,7 @@ def _target(name: str, value: object) -> tuple[Target, ...]:
     expected = "a trtlint.Target, or several"
     if isinstance(value, Target):
         return (value,)
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ArgumentError.of(name, value, expected)
-    targets = tuple(value)
-    for index, each in enumerate(targets):
-        if not isinstance(each, Target):
-            raise ArgumentError.of(f"{name}[{index}]", each, expected)
+    targets = _instances(name, value, (Target,), expected)
     if not targets:
         raise ArgumentError(f"{name} is empty: expected {expected}")
     return targets
