@@ -58,10 +58,6 @@ release of memory.
 class Allowance:
     """Limits of time and memory for the work on one file, including the processes that this work starts.
 
-    Args:
-        seconds: processor time.
-        memory: bytes of memory of each process, without mapped files.
-
     Attributes:
         seconds: processor time.
         memory: bytes of memory of each process, without mapped files.
@@ -152,7 +148,7 @@ def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = Non
     """
     token = None if allowance is None else _current.set(allowance)
     try:
-        limits = allowance or scale_allowance(SECONDS, MEMORY, sum(map(_size, files)))
+        limits = allowance or scale_allowance(SECONDS, MEMORY, sum(map(size_of, files)))
         watch = _Watch(limits, widens=allowance is not None)
         if not watch.begin():
             yield
@@ -194,7 +190,7 @@ def extend_for_weights(path: str | os.PathLike[str]) -> None:
     """
     watch = _Watch._active
     while watch is not None:
-        watch._allowance.extend(_SECONDS_PER_WEIGHT_MEBIBYTE * _size(path) / (1 << 20))
+        watch._allowance.extend(_SECONDS_PER_WEIGHT_MEBIBYTE * size_of(path) / (1 << 20))
         watch = watch._outer
 
 
@@ -275,7 +271,8 @@ def memory_of(pid: int | str = "self") -> int:
     return 0
 
 
-def _size(file: str | os.PathLike[str]) -> int:
+def size_of(file: str | os.PathLike[str]) -> int:
+    """Return the size of a file in bytes; 0 if the size cannot be read."""
     try:
         return Path(file).stat().st_size
     except (OSError, ValueError):

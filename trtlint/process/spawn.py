@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from trtlint.files.limits import memory_of
+from trtlint.files.limits import memory_of, size_of
 from trtlint.files.telemetry import SILENT
 from trtlint.process import Cause
 
@@ -151,7 +151,7 @@ def _watch(
     while True:
         ended, peak, processor = _poll(process)
         seconds = time.monotonic() - began
-        if listen is not None and size != (size := _size(answers)):
+        if listen is not None and size != (size := size_of(answers)):
             for answer in (received := _read(answers))[heard:]:
                 listen(answer)
             heard = len(received)
@@ -184,12 +184,6 @@ def _poll(process: subprocess.Popen[bytes]) -> tuple[bool, int | None, float]:
     # https://man7.org/linux/man-pages/man2/getrusage.2.html: kilobytes; macOS counts bytes
     peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return True, peak, usage.ru_utime + usage.ru_stime
-
-
-def _size(file: Path) -> int:
-    with suppress(OSError):
-        return file.stat().st_size
-    return 0
 
 
 def machine_memory() -> int:
