@@ -75,11 +75,20 @@ class Child:
 
     def _begin(
         self, work: Callable[[int], object], memory: int, writer: int, mask: set[int | signal.Signals]
-    ) -> None:
-        """Run the work in the child process.  This function never returns."""
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        os.close(self.reader)
-        _run_in_child(work, memory, writer)
+    ) -> NoReturn:
+        """Run the work in the child process, then exit."""
+        code = 1
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            os.close(self.reader)
+            silent = os.open(os.devnull, os.O_WRONLY)  # libraries print warnings
+            os.dup2(silent, 1)
+            os.dup2(silent, 2)
+            _limit_memory(memory)
+            work(writer)
+            code = 0
+        finally:
+            os._exit(code)  # skip the cleanup handlers of the parent
 
     def __enter__(self) -> Child:
         return self
@@ -139,20 +148,6 @@ def _fork(child: Callable[[], object]) -> int:
         if pid == 0:
             os._exit(1)
     return pid
-
-
-def _run_in_child(work: Callable[[int], object], memory: int, writer: int) -> NoReturn:
-    """Run ``work`` in the child process, then exit."""
-    code = 1
-    try:
-        silent = os.open(os.devnull, os.O_WRONLY)  # libraries print warnings
-        os.dup2(silent, 1)
-        os.dup2(silent, 2)
-        _limit_memory(memory)
-        work(writer)
-        code = 0
-    finally:
-        os._exit(code)  # skip the cleanup handlers of the parent
 
 
 def limit_time(seconds: float) -> None:
