@@ -39,7 +39,6 @@ class FileSettings(Struct, frozen=True):
         configuration: the configuration for the model.
         choices: the sections of the configuration that apply to the model.  The most specific section is
             last.
-        asked: the target options, with ranges of versions that are not expanded yet.
         command: the build command; None if unknown.
         book: all rules.
         rules: the selected rules.
@@ -54,7 +53,6 @@ class FileSettings(Struct, frozen=True):
     targets: tuple[Target, ...]
     configuration: Configuration = field(default_factory=Configuration)
     choices: tuple[Choices, ...] = ()
-    asked: tuple[TargetOptions, ...] = ()
     command: BuildCommand | None = None
     book: Rulebook = Rulebook(())
     rules: RuleSet = field(default_factory=RuleSet)
@@ -138,7 +136,6 @@ class SettingsReader:
             file=file,
             configuration=configuration,
             choices=sections,
-            asked=asked,
             targets=targets,
             command=choose_command(file, self._commands, self._notify),
             book=book,
