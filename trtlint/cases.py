@@ -142,14 +142,14 @@ class _CallOptions:
         if chosen is None or layer != RuleLayer():
             entries = (*choose(entries, [layer], preview=keywords.get("preview", False)),)
         self._rules = RuleSet(entries)
-        left: BuildFiles = {kind: keywords[kind] for kind in FILE_KINDS if kind in keywords}
+        files: BuildFiles = {kind: keywords[kind] for kind in FILE_KINDS if kind in keywords}
         build = keywords.get("command")
         torch = torch_options_of(keywords, build, as_keyword)
         self._options = LintOptions(
             paths=(),
             target=options_among(keywords),
             build=build if torch.build is None else None,
-            left=left,
+            build_files=files,
             record=keywords.get("record"),
             dry=_dry_options(keywords),
             torch=torch,
@@ -169,7 +169,7 @@ class _CallOptions:
     @property
     def has_build(self) -> bool:
         """True if the keywords have a build that can be linted without a model."""
-        return bool(self._options.left) or "record" in self._keywords or self.for_torch
+        return bool(self._options.build_files) or "record" in self._keywords or self.for_torch
 
     def settings(self, files: Iterable[Path]) -> list[FileSettings]:
         """Return the settings of each file."""

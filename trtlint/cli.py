@@ -70,15 +70,15 @@ def lint(**options: Any) -> int:
     from trtlint.commands.lint import run_lint
 
     target = target_options(options)
-    left = build_files(options)
+    files = build_files(options)
     torch = take_torch_options(options)
-    if not options["paths"] and not left and torch.build is None:
+    if not options["paths"] and not files and torch.build is None:
         raise SettingError("no path given: trtlint PATH... (see trtlint --help)")
     dry, ep, outputs = take_dry_options(options), take_ep_options(options), take_lint_outputs(options)
     revisions = any(output.format in ROWS for output in outputs)
     evidence = evidence_files(options)
     given = LintOptions(
-        left=left,
+        build_files=files,
         evidence=evidence,
         target=target,
         dry=dry,
@@ -125,7 +125,7 @@ def fix(**options: Any) -> int:
     ep = take_ep_options(options)
     lint = LintOptions(
         target=target_options(options),
-        left=build_files(options),
+        build_files=build_files(options),
         evidence=evidence_files(options),
         ep=ep,
         **options,

@@ -11,7 +11,7 @@ from onnx import helper
 
 from tests.fixes.fixing import computed
 from tests.fixes.proposing import proposed, small, whole
-from trtlint.case import facts_of
+from trtlint.facts.facts import Facts
 from trtlint.facts.base import Fact
 from trtlint.fixes.edit import apply
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
@@ -164,7 +164,7 @@ def test_a_norm_that_leaves_a_body_is_fused_without_its_gain() -> None:
         else_branch = e () => (n, s) { n = Neg (x)  s = Abs (x) }
     > }"""
     model = small(text, 17)
-    (fact,) = facts_of(model).of("normalization")
+    (fact,) = Facts(model).of("normalization")
     found = proposed("fuse-norm", fact, model)
     assert isinstance(found, Patch)
     assert [node.op for node in found.remove] == ["Div"]
@@ -192,6 +192,6 @@ def test_a_scaled_query_that_leaves_a_body_stays_scaled() -> None:
         else_branch = e () => (o, u) { o = Neg (q)  u = Abs (q) }
     > }"""
     model = small(text)
-    (fact,) = facts_of(model).of("attention")
+    (fact,) = Facts(model).of("attention")
     found = proposed("scale-on-query", fact, model)
     assert whole(found) == "the scaled tensor is an output of the model or of a body"

@@ -392,7 +392,7 @@ def test_a_file_called_dash_is_not_standard_input(tmp_path: Path, monkeypatch: p
     )
     found = load(Path("trtlint.toml"))
     assert found.general.dry.compare == ("./-",)
-    assert found.sections[0].choices.left == {"log": "./-", "layers": "l.json"}
+    assert found.sections[0].choices.build_files == {"log": "./-", "layers": "l.json"}
 
 
 def test_a_path_on_another_drive_stays_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,14 +120,10 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-prog
 """
 
 
-_LEFT_BEHIND = tuple(
-    click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in FILE_KINDS.items()
+build_file_options = bundle(
+    *(click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in FILE_KINDS.items())
 )
 """One option for each kind of build file.  A build file of any kind can also be given as a path argument."""
-
-
-build_file_options = bundle(*_LEFT_BEHIND)
-"""The options for the files of a build."""
 
 TARGET = bundle(*_TARGET)
 """The options of the target."""

@@ -54,7 +54,7 @@ class Choices(Struct, frozen=True):
         fail_on: lowest severity that makes the command fail.
         min_confidence: lowest confidence of shown findings.
         plugins: operators of plugins that the build loads in addition to TensorRT's own plugins.
-        left: the build files that belong to the model, such as a log.
+        build_files: the build files that belong to the model, such as a log.
         dry: dry build options.
     """
 
@@ -65,7 +65,7 @@ class Choices(Struct, frozen=True):
     fail_on: FailOn | None = None
     min_confidence: Confidence | None = None
     plugins: tuple[str, ...] = ()
-    left: BuildFiles = field(default_factory=dict)
+    build_files: BuildFiles = field(default_factory=dict)
     dry: DryOptions = field(default_factory=DryOptions)
 
 
@@ -312,7 +312,7 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
         fail_on=table.get("fail-on"),
         min_confidence=table.get("min-confidence"),
         plugins=tuple(table.get("plugins", ())),
-        left={kind: _named(folder / table[kind]) for kind in FILE_KINDS if kind in table},
+        build_files={kind: _named(folder / table[kind]) for kind in FILE_KINDS if kind in table},
         dry=_dry(table, where, folder),
     )
 

@@ -199,7 +199,7 @@ class LintOptions(Struct, frozen=True):
     update_baseline: bool = False
     build: str | None = None
     """A trtexec command line, or a file with such lines."""
-    left: BuildFiles = field(default_factory=dict)
+    build_files: BuildFiles = field(default_factory=dict)
     """Build files that belong to the models, such as logs."""
     record: BuildRecord | None = None
     """The contents of the files of a build, from :func:`trtlint.read_build`."""

@@ -45,7 +45,7 @@ class FileSettings(Struct, frozen=True):
         policy: severities, suppressions and baseline.
         fail_on: the lowest severity that gives exit code 1.
         problem: the reason why the configuration cannot be used; empty for a valid configuration.
-        left: the build files that the configuration names for the model.
+        build_files: the build files that the configuration names for the model.
         weights: whether to read all weights.
     """
 
@@ -59,7 +59,7 @@ class FileSettings(Struct, frozen=True):
     policy: Policy = field(default_factory=Policy)
     fail_on: FailOn = "error"
     problem: str = ""
-    left: BuildFiles = field(default_factory=dict)
+    build_files: BuildFiles = field(default_factory=dict)
     weights: bool = False
 
 
@@ -148,10 +148,10 @@ class SettingsReader:
                 own=not options.isolated,
             ),
             fail_on=options.fail_on or _last(c.fail_on for c in sections) or "error",
-            left={
+            build_files={
                 kind: path
                 for kind in FILE_KINDS
-                if (path := _last(c.left.get(kind) for c in sections)) is not None
+                if (path := _last(c.build_files.get(kind) for c in sections)) is not None
             },
             weights=options.weights,
             rules=self._choose(configuration, book, tuple(layers), preview=preview),

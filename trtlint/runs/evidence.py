@@ -130,7 +130,7 @@ class BuildReader(EvidenceReader):
     def read(self, settings: FileSettings, before: ModelEvidence, model: Path | None) -> ModelEvidence:  # noqa: ARG002
         """Return the build files of one model as evidence."""
         # Loading an engine runs code in the engine, so an engine from a checkout is not loaded.
-        own = ((path, "any" if is_plan(Path(path)) else role) for role, path in settings.left.items())
+        own = ((path, "any" if is_plan(Path(path)) else role) for role, path in settings.build_files.items())
         files = self._files or ([] if model is None else [*own])
         record = self._options.record
         if not files and record is None:

@@ -108,7 +108,7 @@ def _sort(paths: Sequence[str], options: LintOptions) -> tuple[list[str], list[t
     Raises:
         SettingError: there are build files, but the options have the contents of a build, too.
     """
-    models, files = sort(paths, options.left)
+    models, files = sort(paths, options.build_files)
     if files and options.record is not None:
         raise SettingError(f"record already contains the files of a build; omit {files[0][0]}")
     return models, files
