@@ -48,4 +48,4 @@ def test_options_that_contradict_build_files(
     monkeypatch.chdir(tmp_path)
     for name in ("a.onnx", "b.onnx"):
         Path(name).touch()
-    assert refusal(paths, left=FILES, **options) == message
+    assert refusal(paths, build_files=FILES, **options) == message
