@@ -14,6 +14,8 @@ from __future__ import annotations
 import os
 from functools import cache
 
+from trtlint.engine.rulebook import builtin_rules, rule_files
+
 SETTING = "TRTLINT_MANUAL"
 """The environment variable with the address of a copy of the manual on another site."""
 _NO_OWNER = "/OWNER/"
@@ -63,8 +65,6 @@ def address() -> str:
 @cache
 def _builtin() -> dict[str, str]:
     """Return the files of the built-in rules by id: ``accuracy/ACC102-....md``."""
-    from trtlint.engine.rulebook import builtin_rules, rule_files
-
     files = rule_files(builtin_rules())
     return {file.stem.partition("-")[0]: f"{file.parent.name}/{file.name}" for file in files}
 

@@ -6,8 +6,6 @@ import os
 import sys
 import traceback
 
-from trtlint.report.manual import project_url
-
 DEBUG = "TRTLINT_DEBUG"
 """Environment variable that turns on tracebacks."""
 
@@ -24,6 +22,8 @@ def describe(error: BaseException) -> str:
         hint = f" ({DEBUG}=1 shows where)"
     text = " ".join(str(error).split())
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    from trtlint.report.manual import project_url
+
     tracker = project_url("issues")
     place = f" at {tracker}" if tracker else ""
     return f"a bug in trtlint: {what}{hint}; please report it{place}"
