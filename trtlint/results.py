@@ -15,7 +15,7 @@ from trtlint.files.problem import UnreadableError
 from trtlint.keywords import AnyPath
 from trtlint.measurement.formats import FORMATS
 from trtlint.report.counts import plural, severities_in
-from trtlint.report.measureband import verdict_words
+from trtlint.report.measureband import headline
 from trtlint.report.notebook import frame
 
 if TYPE_CHECKING:
@@ -74,9 +74,8 @@ class Measured(Struct, frozen=True):
 
     def __repr__(self) -> str:
         found = self.measurement
-        verdict = verdict_words(found) or "outputs were not simulated"
         label = FORMATS[found.type].label
-        return f"<Measured {found.path}: {label}: {verdict}; on {found.on}>"
+        return f"<Measured {found.path}: {label}: {headline(found)}; on {found.on}>"
 
     def _repr_html_(self) -> str | None:
         """Return the HTML page for a notebook, or None if the model cannot be read again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import asdict
@@ -49,7 +49,8 @@ def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
     """
     places: dict[str, list[int]] = defaultdict(list)
     for model in models:
-        places[model.path] += [len(finding.sites) for finding in _all(model)]
+        findings = (*model.findings, *model.conditional, *model.suppressed)
+        places[model.path] += [len(finding.sites) for finding in findings]
     return {path: _share(counts) for path, counts in places.items() if sum(counts) > _MOST_SITES}
 
 
@@ -69,10 +70,6 @@ def _share(counts: Iterable[int]) -> int:
             return max(1, share)
         room -= count
     return _MOST_SITES
-
-
-def _all(model: ModelReport) -> Iterator[Finding]:
-    yield from (*model.findings, *model.conditional, *model.suppressed)
 
 
 def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:

@@ -135,6 +135,11 @@ def verdict_words(found: Measurement) -> str:
     return f"{WORDS[verdict]}: {_reason(band, found.bound)}" if band is not None else WORDS[verdict]
 
 
+def headline(found: Measurement) -> str:
+    """Return the verdict on a measurement, or a remark that the outputs were not simulated."""
+    return verdict_words(found) or "outputs were not simulated"
+
+
 def output_words(output: MeasuredOutput, found: Measurement) -> str:
     """Return the errors of an output, or the reason why the errors prove nothing."""
     if not output.finite:

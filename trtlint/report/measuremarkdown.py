@@ -15,9 +15,9 @@ from trtlint.report.measureband import (
     WORDS,
     bearing,
     error_words,
+    headline,
     output_words,
     type_lines,
-    verdict_words,
     way_lines,
 )
 from trtlint.report.measuresites import remark, worst_sites
@@ -34,7 +34,6 @@ def markdown(found: Measurement, advice: Sequence[MeasurementAdvice] = ()) -> st
         advice: advice that follows from the measurement.
     """
     label = FORMATS[found.type].label
-    verdict = verdict_words(found) or "outputs were not simulated"
     parts = [
         Part("Error", list(_errors(found))),
         Part("Types", list(_types(found))),
@@ -45,7 +44,7 @@ def markdown(found: Measurement, advice: Sequence[MeasurementAdvice] = ()) -> st
     ]
     shown = [part for part in parts if part.blocks]
     return document.markdown(
-        Document("measure", f"{found.path}: {label}: {verdict}", shown, [f"Measured on {found.on}"])
+        Document("measure", f"{found.path}: {label}: {headline(found)}", shown, [f"Measured on {found.on}"])
     )
 
 

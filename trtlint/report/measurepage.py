@@ -20,9 +20,9 @@ from trtlint.report.measureband import (
     WORDS,
     bearing,
     error_words,
+    headline,
     output_words,
     type_lines,
-    verdict_words,
     way_lines,
     worst_outputs,
 )
@@ -61,16 +61,12 @@ def page(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice] =
     name = clipped(found.path, 300)
     header = [
         tag("p", "trtlint measure", class_="brand"),
-        tag("h1", f"{FORMATS[found.type].label}: ", _head(found)),
+        tag("h1", f"{FORMATS[found.type].label}: ", headline(found)),
         tag("p", f"{name}, on {found.on}", class_="target"),
     ]
     if not found.files:
         header.append(tag("p", GENERATED.capitalize(), class_="target"))
     return shell(f"trtlint measure: {name}", header, list(_main(found, model, advice)))
-
-
-def _head(found: Measurement) -> str:
-    return verdict_words(found) or "outputs were not simulated"
 
 
 def _main(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice]) -> Iterator[Markup]:
