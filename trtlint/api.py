@@ -178,8 +178,8 @@ def fix(
         model: a path, an ``onnx.ModelProto``, or a graph of onnx-graphsurgeon; it is not changed.
         target: as in :func:`lint`.
         out: the file or folder to write to. The default is ``MODEL.fixed.onnx`` if ``model`` is a path, and
-            no file if ``model`` is in memory. If ``out`` is in another folder than the
-            model, the external data of the model are copied to ``OUT.data``.
+            no file if ``model`` is in memory. If ``out`` is in another folder than the model, the external
+            data of the model are copied to ``OUT.data``.
         unsafe: True to apply rewrites that intentionally change results.
         verify: True to compute the rewritten nodes before and after each rewrite, and to skip a rewrite if
             the results differ. Only the command ``trtlint fix --verify`` also compares the whole models.

@@ -52,7 +52,7 @@ class NamedCase(Struct, frozen=True):
 
     Attributes:
         case: the case.
-        name: the name.
+        name: the name of the model in reports.
         options: the command-line options that describe the targets and the build command of the case.
     """
 

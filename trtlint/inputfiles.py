@@ -75,7 +75,8 @@ def input_files(batches: Iterable[Batch], most: int | None = None) -> Iterator[I
         most: the largest number of batches; None for the default.
 
     Raises:
-        ArgumentError: a batch contains something else than arrays of numbers, or the batches are too large.
+        ArgumentError: a batch contains a value that is not an array of numbers or texts, or the batches are
+            too large.
         InputsError: the code in the ``with`` block raised this error.
     """
     from trtlint.measurement.feeds import MOST_BATCHES

@@ -40,7 +40,7 @@ from trtlint.target.target import Target
 _NUMEROUS = frozenset({"node", "constant", "log_message", "layer", "placement"})
 """Kinds of facts that list every node, tensor, layer or log line.  They are shown only on request."""
 _OF_BUILDS = frozenset({"log_message", "layer", "placement"})
-"""Kinds in ``_NUMEROUS`` that JSON always contains, because build files consist of such facts."""
+"""Kinds in ``_NUMEROUS`` that JSON contains by default, because build files consist of such facts."""
 
 
 def run_facts(

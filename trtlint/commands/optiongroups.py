@@ -35,6 +35,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
 OTHER = "Options"
 """The group of the options that belong to none of the groups in ``GROUPS``."""
 _PREFIXES = {"dry_": "Dry build", "verify": "Evidence"}
+"""The group of an option that ``GROUPS`` does not list, by the beginning of its parameter name."""
 
 
 def group_of(option: click.Option) -> str:

@@ -231,8 +231,8 @@ class Baseline:
 
         Args:
             protected: files that must not be replaced.
-            whole: whether the run read all its files. If it did not, the entries of deleted models are kept,
-                because the cause of the incomplete run may also be the reason why a model file is missing.
+            whole: whether the run read all its files. If false, the entries of deleted models are kept. The
+                reason why the run is incomplete may also be the reason why a model file is missing.
 
         Returns:
             Number of removed entries.

@@ -36,5 +36,8 @@ def grave(fail_on: FailOn) -> tuple[Severity, ...]:
 
 
 def counts(finding: Finding, fail_on: FailOn) -> bool:
-    """Return whether a finding makes a run fail."""
+    """Return whether a finding makes a run fail.
+
+    The finding must be severe enough for ``fail_on``, and its confidence must not be low.
+    """
     return finding.severity in grave(fail_on) and finding.confidence != "low"

@@ -57,6 +57,7 @@ class Renames:
 
 
 def _same(entries: Iterable[KnownSite], found: Set[Key], possible: Set[Key], ran: Collection[str]) -> bool:
+    """Return whether the entries of a deleted model match the findings of another model."""
     keys = {(entry.rule, entry.fingerprint) for entry in entries if entry.rule in ran}
     rules = {rule for rule, _ in keys}
     return bool(keys) and keys <= possible and {key for key in found if key[0] in rules} <= keys

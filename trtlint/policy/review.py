@@ -67,7 +67,7 @@ class Policy(Struct, frozen=True):
         min_confidence: lowest confidence of shown findings. Findings of lower confidence are only counted.
         suppress: suppressions of the configuration that apply to the model.
         baseline: known findings; None if there is no baseline.
-        known: all rules.
+        known: the names of all rules.
         own: true to use the suppressions in the metadata of the model; false with ``--isolated``.
     """
 
@@ -135,6 +135,7 @@ class Review:
     def _suppressed(
         self, reports: Sequence[ModelReport], policy: Policy, ran: ApplicableRules
     ) -> tuple[ModelReport, ...]:
+        """Apply the suppressions in the configuration and in the metadata of the model."""
         own, rejected = suppression.written_in(reports[0]) if reports else ((), None)
         if own and not policy.own:
             own, rejected = (), f"the metadata {SUPPRESS_KEY} is ignored: --isolated is set"

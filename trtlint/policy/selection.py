@@ -59,7 +59,7 @@ class RuleName(NamedTuple):
 
     @classmethod
     def of(cls, rule: SelectableRule) -> RuleName:
-        """Return the record for a rule."""
+        """Return the id, name, group and status of a rule."""
         return cls(rule.id, rule.name, rule.group, rule.status)
 
 

@@ -34,7 +34,7 @@ class FileSettings(Struct, frozen=True):
     """Settings of one file.
 
     Attributes:
-        file: the model.
+        file: the model, or the file of a build without a model.
         targets: the targets.
         configuration: the configuration for the model.
         choices: the sections of the configuration that apply to the model.  The most specific section is

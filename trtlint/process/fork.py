@@ -33,6 +33,7 @@ _MOST_ANSWER = 1 << 30
 """Maximum size of an answer, in bytes."""
 _CHUNK = 1 << 20
 _HEAD = struct.Struct("<BQ")
+"""Head of an answer: its kind (``_ANSWER`` or ``_FAILURE``), and its size in bytes."""
 _ANSWER, _FAILURE = 0, 1
 
 Work = Callable[[], bytes]

@@ -6,6 +6,7 @@ from trtlint.files.view import View
 from trtlint.remote.file import RemoteFile
 
 _BLOCK = 1 << 13
+"""Size of a block in bytes."""
 _AHEAD = 3
 """Smallest number of blocks in one request."""
 

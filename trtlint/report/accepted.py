@@ -18,12 +18,15 @@ class HiddenFindings(Struct):
     """Counts of the findings that the reports of a run do not show."""
 
     suppressed: int = 0
+    """Number of findings that the configuration or the metadata of the models suppresses."""
     own: int = 0
     """Number of findings that the metadata of the models suppresses."""
     known: int = 0
     """Number of baseline entries that match findings. An entry is for a node, module or source line."""
     withheld: int = 0
+    """Number of findings below ``--min-confidence``."""
     gone: int = 0
+    """Number of baseline entries that match no finding."""
 
     def add(self, models: Sequence[ModelReport]) -> None:
         """Count the hidden findings of one file, from its reports for all targets."""

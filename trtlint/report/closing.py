@@ -22,7 +22,16 @@ def examined(models: Sequence[ModelReport]) -> list[ModelReport]:
 
 
 class ReportFooter(Struct):
-    """Counts over all files of a run, and the closing lines of the report."""
+    """Counts over all files of a run, and the closing lines of the report.
+
+    Attributes:
+        severities: the number of findings by severity.
+        places: the number of sites of these findings.
+        conditional: the number of shown findings that depend on unset options.
+        forms: the number of linted files of each kind.
+        affected: the number of files with findings.
+        targets: the targets of the run, without duplicates.
+    """
 
     severities: Counter[str] = field(default_factory=Counter)
     places: int = 0

@@ -20,8 +20,9 @@ _ROWS = 400
 _WIDE, _HIGH, _LEFT = 640, 18, 260
 """Width of the chart, height of a row, and width of the column of names, in pixels."""
 _DECADES = 12
-"""Number of powers of ten on the axis of the chart. The axis starts at 1e-4."""
+"""Number of powers of ten on the axis of the chart."""
 _LEAST = -4
+"""Exponent of ten at the start of the axis."""
 
 
 def page(found: Sequence[Conversion]) -> str:

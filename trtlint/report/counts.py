@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trtlint.report.accepted import HiddenFindings
 
 _WITH_VALUE = frozenset({"--trt", "--rtx", "--gpu"})
+"""Options with a value. All other options are switches, such as ``--fp16`` and ``--no-fp16``."""
 
 
 def plural(number: int, word: str) -> str:

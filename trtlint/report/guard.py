@@ -27,6 +27,7 @@ from functools import cache
 from typing import Any, TextIO, cast
 
 _NOTHING = r"[^\x20-\x7e\r\n]*"
+"""Pattern of the characters that a runner may ignore inside a command."""
 _MARKS = "|".join(_NOTHING.join(map(re.escape, mark)) for mark in ("#[", "#vso[", "#teamcity["))
 _AT_START = re.compile(rf"(?:^|(?<=\r))((?:\x1b\[[0-9;]*m|[^\x21-\x7e\r\n])*):(?={_NOTHING}:)", re.MULTILINE)
 

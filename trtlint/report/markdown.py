@@ -24,6 +24,7 @@ _ROWS = 40
 _ROOM = 50_000
 """Largest number of characters of the details. GitHub allows 65,536 characters in a comment."""
 _MARKS = frozenset("\\`*_[]<>#|~@&:$!")
+"""Characters that have a meaning in GitHub Markdown."""
 _WWW = re.compile(r"(?i)(?<=www)\.")
 _URL = re.compile(r"https://[A-Za-z0-9._~/#?=&%+,;-]+")
 _TICKS = re.compile(r"`+")

@@ -11,6 +11,7 @@ from trtlint.report.escape import clean
 from trtlint.report.layout import shorten_middle
 
 _WIDEST = (40, 20, 56, 9, 44, 10)
+"""Largest width of each column, in cells."""
 _HEAD = ("node", "operator", "layer", "precision", "format", "ms")
 _NOTE = (
     "times are for the whole layer; '(in)' marks a node that only changes the layout, inside another layer; "

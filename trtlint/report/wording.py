@@ -1,6 +1,7 @@
 """Sentences about findings that several formats use.
 
-The sentences are escaped, so they are safe to print.
+The texts of :func:`sureness`, :func:`evidence_lines`, :func:`included` and :func:`target_remark` are not
+escaped. The texts of all other functions are escaped, so they are safe to print.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def site_of(spot: Spot) -> str:
 
 
 def sentences(spot: Spot) -> Iterator[str]:
-    """Yield the sentences below the message of a finding: nodes, builds, advice and confidence."""
+    """Yield the sentences below the message of a finding: its place, advice, confidence and references."""
     finding = spot.finding
     yield f"In {site_of(spot)}"
     if finding.depends:

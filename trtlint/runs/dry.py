@@ -76,6 +76,7 @@ def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
 
 
 def _made(job: DryJob, request: DryBuildRequest, model: Path) -> DryBuildEvidence:
+    """Return the evidence of one dry build, from the cache or from a new dry build."""
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as scratch:
         log = Path(scratch, "build.log")
         entry = None if job.kept is None else _entry(job.kept, request, model)

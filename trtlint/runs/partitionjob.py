@@ -113,7 +113,10 @@ def _value(command: BuildCommand, name: str) -> str:
 
 
 def _number(text: str, usual: int) -> int:
-    """Parse a positive number.  For other text, return ``usual``, as the execution providers do."""
+    """Parse a positive number, up to one million.
+
+    For other text, return ``usual``, as the execution providers do.
+    """
     return max(1, min(int(text), 1_000_000)) if text.isdecimal() and len(text) < 10 and int(text) else usual
 
 

@@ -38,8 +38,11 @@ _CHARACTER = 0.6
 _MARKS: Mapping[Severity, str] = {"error": COLOURS["error"], "warning": "#c47a00", "note": COLOURS["note"]}
 """Colours of cells with findings. These cells have no text."""
 _BARS = 34
+"""Height of the highest bar of the times, in pixels."""
 _TRACK = 16
+"""Height of the cells, in pixels."""
 _BANDS = 18
+"""Height of the bands of modules, in pixels."""
 _GAP = 4
 
 

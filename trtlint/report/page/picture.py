@@ -43,7 +43,9 @@ _NARROWEST, _WIDEST = 132.0, 248.0
 _WIDE = 900.0
 """Largest width, in pixels, of a picture that may shrink. A wider picture scrolls in its frame."""
 _PAD = 10.0
+"""Distance between the text and the edge of a box, in pixels."""
 _MARGIN = 10.0
+"""Distance between the boxes and the edge of the picture, in pixels."""
 _MOST_LINES = 4
 """Largest number of lines of a text in a box."""
 _LONGEST = 400

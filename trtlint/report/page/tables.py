@@ -25,6 +25,7 @@ _CLASSES = {
     **dict.fromkeys(("Models", "Rules", "Facts", "New", "Gone", "Remaining"), "figure"),
     **dict.fromkeys(("First place", "Target"), "place"),
 }
+"""The CSS class of the heading of a column, by the text of the heading."""
 
 
 def table(heads: Sequence[str], rows: Sequence[Markup], label: str, class_: str = "table") -> Markup:
