@@ -10,8 +10,9 @@ from trtlint.report.counts import by_severity, either, files_in_words, left_out,
 
 
 def test_an_option_is_named_as_a_user_gives_it() -> None:
-    options = ("--trt", "--gpu", "--no-tf32", "--fp16")
-    assert [either(option) for option in options] == ["--trt", "--gpu", "--no-tf32", "--fp16 or --no-fp16"]
+    options = ("--trt", "--gpu", "--plugins", "--no-tf32")
+    assert [either(option) for option in options] == list(options)
+    assert either("--fp16") == "--fp16 or --no-fp16"
 
 
 def test_the_option_that_settles_most_is_first() -> None:

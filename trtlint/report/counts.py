@@ -11,7 +11,7 @@ from trtlint.engine.finding import SEVERITIES, Finding
 if TYPE_CHECKING:
     from trtlint.report.accepted import HiddenFindings
 
-_WITH_VALUE = frozenset({"--trt", "--rtx", "--gpu"})
+_WITH_VALUE = frozenset({"--trt", "--rtx", "--gpu", "--plugins"})
 """Options with a value. All other options are switches, such as ``--fp16`` and ``--no-fp16``."""
 
 
