@@ -23,7 +23,7 @@ HEADINGS: dict[Change, str] = {
     "stays in PyTorch": "Stay in PyTorch",
     "unknown": "Support is unknown in the first or the last release",
 }
-_FEW = 3
+PLACES = 3
 """Largest number of source lines or nodes that are listed for an operator."""
 
 
@@ -65,8 +65,8 @@ class TorchUpgradeReport(ConsoleReport):
                 self._print(Text(), Text(HEADINGS[change], style="bold underline"))
             for each in own:
                 self._hang(Text("  "), operator_words(each, upgrade))
-                more = f" and {each.count - _FEW} more" if each.count > _FEW else ""
-                self._hang(Text("      at: ", style="dim"), ", ".join(each.places[:_FEW]) + more)
+                more = f" and {each.count - PLACES} more" if each.count > PLACES else ""
+                self._hang(Text("      at: ", style="dim"), ", ".join(each.places[:PLACES]) + more)
 
     def _calls(self, upgrade: TorchUpgrade) -> None:
         releases = upgrade.releases

@@ -7,10 +7,7 @@ from collections.abc import Iterator, Sequence
 from trtlint.engine.torchupgrade import CHANGES, CallChange, TorchUpgrade
 from trtlint.files.problem import Problem
 from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Part, Words
-from trtlint.report.torchupgrade import HEADINGS, operator_words, release_ranges, summary
-
-_PLACES = 3
-"""Largest number of source lines or nodes that are listed for an operator."""
+from trtlint.report.torchupgrade import HEADINGS, PLACES, operator_words, release_ranges, summary
 
 
 def page(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) -> Document:
@@ -28,7 +25,7 @@ def _blocks(upgrade: TorchUpgrade) -> Iterator[Block]:
     first, last = upgrade.releases[0], upgrade.releases[-1]
     yield f"TensorRT {first.tensorrt} to {last.tensorrt}: {summary(upgrade)}."
     rows: list[list[Words]] = [
-        [HEADINGS[change], operator_words(each, upgrade), Code(", ".join(each.places[:_PLACES]))]
+        [HEADINGS[change], operator_words(each, upgrade), Code(", ".join(each.places[:PLACES]))]
         for change in CHANGES
         for each in upgrade.operators
         if each.change == change
@@ -47,6 +44,6 @@ def _call(change: CallChange, upgrade: TorchUpgrade) -> list[str | Code]:
         f"{finding.severity} {finding.rule}",
         release_ranges(change.releases, upgrade),
         finding.message,
-        Code(", ".join(change.places[:_PLACES])),
+        Code(", ".join(change.places[:PLACES])),
         " ".join(finding.advice),
     ]
