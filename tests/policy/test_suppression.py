@@ -82,7 +82,7 @@ def nodes(findings: tuple[Finding, ...]) -> list[str]:
 )
 def test_what_an_entry_covers(table: dict[str, Any], left: str) -> None:
     report = ModelReport("m.onnx", "t", findings=(FOUND,))
-    changed = suppression.apply(report, [entry(**table)], TODAY).report
+    changed, _ = suppression.apply(report, [entry(**table)], TODAY)
     assert " ".join(nodes(changed.findings)) == left
     assert sorted(nodes(changed.findings) + nodes(changed.suppressed)) == sorted(nodes((FOUND,)))
     assert all(found.fingerprint == "f" for found in (*changed.findings, *changed.suppressed))
@@ -96,7 +96,7 @@ def test_sites_that_different_entries_cover_are_told_apart() -> None:
         entry(node="/a*", reason="two"),
         entry(node="/b", reason="three"),
     ]
-    changed = suppression.apply(report, entries, TODAY).report
+    changed, _ = suppression.apply(report, entries, TODAY)
     assert changed.findings == changed.conditional == ()
     reasons = [found.suppression.reason for found in changed.suppressed if found.suppression]
     assert reasons == ["two", "one"] * 2
@@ -109,7 +109,7 @@ def test_an_expired_entry_does_not_hide_a_valid_one() -> None:
         entry(node="/b", reason="valid", expires="2026-06-15"),
         entry(node="/b", reason="later"),
     ]
-    changed = suppression.apply(report, entries, TODAY).report
+    changed, _ = suppression.apply(report, entries, TODAY)
     assert nodes(changed.findings) == ["/a/0", "/a[1]"]
     (taken,) = changed.suppressed
     assert taken.suppression is not None

@@ -145,9 +145,10 @@ class Review:
         used: Counter[Acceptance] = Counter()
         reviewed = []
         for report in reports:
-            applied = suppression.apply(report, (*policy.suppress, *own), self._today, policy.known)
-            used += applied.used
-            reviewed.append(applied.report)
+            entries = (*policy.suppress, *own)
+            changed, matched = suppression.apply(report, entries, self._today, policy.known)
+            used += matched
+            reviewed.append(changed)
         notes = [rejected] if rejected else []
         if not any(report.errors or report.skipped for report in reports):
             self._known.update(dict.fromkeys(policy.known))

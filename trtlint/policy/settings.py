@@ -97,8 +97,9 @@ class SettingsReader:
             file.
         """
         found = [self._tried(file) for file in files]
-        if found and all(error is not None for _, error in found) and found[0][1] is not None:
-            raise found[0][1]
+        errors = [error for _, error in found if error is not None]
+        if errors and len(errors) == len(found):
+            raise errors[0]
         return [settings for settings, _ in found]
 
     def _tried(self, file: Path) -> tuple[FileSettings, SettingError | None]:

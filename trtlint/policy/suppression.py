@@ -101,18 +101,6 @@ class Acceptance(Struct, frozen=True):
         return self.module is None or (site.module is not None and matches_name(self.module, site.module))
 
 
-class SuppressedReport(Struct, frozen=True):
-    """A report after suppressions were applied.
-
-    Attributes:
-        report: the report.
-        used: number of sites that each suppression matches.  Expired suppressions are counted, too.
-    """
-
-    report: ModelReport
-    used: Counter[Acceptance]
-
-
 def texts(value: str | Iterable[str]) -> tuple[str, ...]:
     """Convert one text or a list of texts to a tuple."""
     return (value,) if isinstance(value, str) else tuple(value)
@@ -120,7 +108,7 @@ def texts(value: str | Iterable[str]) -> tuple[str, ...]:
 
 def apply(
     report: ModelReport, entries: Sequence[Acceptance], today: date, known: Iterable[RuleName] = ()
-) -> SuppressedReport:
+) -> tuple[ModelReport, Counter[Acceptance]]:
     """Apply suppressions: move suppressed findings of a report to its attribute ``suppressed``.
 
     If several suppressions match a site, the first suppression that has not expired applies.
@@ -130,6 +118,10 @@ def apply(
         entries: the suppressions.
         today: date for the comparison with expiry dates.
         known: all rules, with their groups. A rule that is not in this list has no group.
+
+    Returns:
+        The changed report, and the number of sites that each suppression matches. Expired suppressions are
+        counted, too.
     """
     rules = {rule.id: rule for rule in known} if entries else {}
     used: Counter[Acceptance] = Counter()
@@ -147,7 +139,7 @@ def apply(
         return tuple(left)
 
     if not entries:
-        return SuppressedReport(report, used)
+        return report, used
     findings, conditional = remaining(report.findings), remaining(report.conditional)
     changed = replace(
         report,
@@ -155,7 +147,7 @@ def apply(
         conditional=conditional,
         suppressed=report.suppressed + tuple(suppressed),
     )
-    return SuppressedReport(changed, used)
+    return changed, used
 
 
 def _split(

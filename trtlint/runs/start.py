@@ -35,8 +35,7 @@ def begin() -> None:
     """Set up a worker process.
 
     Ctrl-C ends the worker at once, even while it loads modules. Only the parent reports the interruption.
-    Garbage collection runs rarely, because modules live until the process ends, and a model has tens of
-    thousands of objects.
+    No garbage is collected while modules load, because modules live until the process ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with_parent()
