@@ -21,7 +21,7 @@ from trtlint.report.page.card import CardEntry, card, clipped
 from trtlint.report.page.filters import filters
 from trtlint.report.page.markup import Content, Markup, tag
 from trtlint.report.page.measured import measured
-from trtlint.report.page.overview_bar import LinkedFinding, strip
+from trtlint.report.page.overview_bar import strip
 from trtlint.report.page.parts import parts_of
 from trtlint.report.page.sections import Section, ranked, sections
 from trtlint.report.page.shell import shell
@@ -169,8 +169,7 @@ class _Page:
         return None if facts is None or not facts.has_model else PageData(facts)
 
     def _strip(self, behind: PageData, cards: Sequence[CardEntry], number: str) -> Markup | None:
-        marked = [LinkedFinding(entry.finding, entry.id) for entry in cards]
-        drawn = strip(behind, marked, "The whole model", f"s{number}")
+        drawn = strip(behind, cards, f"s{number}")
         if drawn is None:
             return None
         words = f"{plural(len(behind.nodes), 'node')} in topological order, with findings in colour"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.engine.finding import Finding, Severity
+from trtlint.engine.finding import Finding
 from trtlint.engine.targets import MergedFinding
 from trtlint.files.problem import first_few
 from trtlint.report.counts import by_severity
@@ -20,21 +19,15 @@ MOST_REPEATED = 2
 """Largest number of documentation references of a finding in a report on several models."""
 _MOST_RULES = 8
 """Largest number of rules in the line of a model."""
-
-
-class Explanation(Struct, frozen=True):
-    """Key of an explanation: findings with equal keys are explained once in a report."""
-
-    rule: str
-    severity: Severity
-    conditional: bool
+_Key = tuple[str, str, bool]
+"""Rule, severity, and whether the finding depends on unset options.  A report explains each key once."""
 
 
 class ShownExplanations:
     """Record of the explanations that a report already contains, so that later findings can be short."""
 
     def __init__(self) -> None:
-        self._messages: dict[Explanation, set[str]] = {}
+        self._messages: dict[_Key, set[str]] = {}
 
     def again(self, finding: Finding) -> str | None:
         """Return the text that follows the rule name in a short line about a finding.
@@ -67,8 +60,8 @@ class ShownExplanations:
         return list(found.values())
 
 
-def _key(finding: Finding) -> Explanation:
-    return Explanation(finding.rule, finding.severity, bool(finding.depends))
+def _key(finding: Finding) -> _Key:
+    return finding.rule, finding.severity, bool(finding.depends)
 
 
 def _is_own(finding: Finding) -> bool:

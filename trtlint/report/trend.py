@@ -38,7 +38,6 @@ _LONGEST_REASON = 300
 _MAGIC = b"PAR1"
 _SHOWN = 40
 """Largest number of listed new findings."""
-_Key = tuple[str, str, str, str]
 
 
 class RowsError(UnreadableError):
@@ -213,7 +212,7 @@ def _unread(listed: Sequence[ReportRow]) -> set[str]:
     return {row.model for row in listed if row.status in ("unreadable", "skipped")}
 
 
-def _key(row: ReportRow) -> _Key:
+def _key(row: ReportRow) -> tuple[str, str, str, str]:
     return row.model, row.target, row.rule, row.fingerprint
 
 

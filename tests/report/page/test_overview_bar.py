@@ -18,7 +18,8 @@ from trtlint.facts.facts import Facts
 from trtlint.model.load import load
 from trtlint.report.page import overview_bar as module
 from trtlint.report.page.behind import PageData
-from trtlint.report.page.overview_bar import LinkedFinding, strip
+from trtlint.report.page.card import CardEntry
+from trtlint.report.page.overview_bar import strip
 
 
 @pytest.fixture
@@ -48,16 +49,17 @@ def timed(behind: PageData, *times: float) -> PageData:
     return behind
 
 
-def marked(severity: Severity, *indexes: int | None, label: str = "why", id_: str = "f") -> LinkedFinding:
+def marked(severity: Severity, *indexes: int | None, label: str = "why", id_: str = "f") -> CardEntry:
     """Return a finding with one site for each node."""
     site = handmade.CLIP.sites[0]
     sites = [replace(site, rows=(Row("n", "Exp", "", "", label, "", index),)) for index in indexes]
-    return LinkedFinding(replace(handmade.CLIP, severity=severity, sites=tuple(sites)), f"{id_}-{severity}")
+    finding = replace(handmade.CLIP, severity=severity, sites=tuple(sites))
+    return CardEntry(finding, "", f"{id_}-{severity}", "m.onnx", False)
 
 
-def drawn(behind: PageData, *found: LinkedFinding) -> ElementTree.Element:
+def drawn(behind: PageData, *found: CardEntry) -> ElementTree.Element:
     """Return the elements of the bar."""
-    bar = strip(behind, found, "The title", "s1")
+    bar = strip(behind, found, "s1")
     assert bar is not None
     return ElementTree.fromstring(str(bar))
 
@@ -87,13 +89,13 @@ def labels(svg: ElementTree.Element) -> list[str | None]:
 
 def test_a_bar(chain: Any, snapshot: SnapshotAssertion) -> None:
     behind = timed(chain("/first/a", "/first/b", "/second/c", "/second/d"), 1.0, 4.0, 0.0, 0.05)
-    bar = strip(behind, [marked("warning", 1), marked("error", 2), marked("note", 3)], "The title", "s1")
+    bar = strip(behind, [marked("warning", 1), marked("error", 2), marked("note", 3)], "s1")
     assert str(bar).replace("><", ">\n<") == snapshot
 
 
 def test_a_model_without_nodes_has_no_bar() -> None:
     behind: Any = SimpleNamespace(nodes=())
-    assert strip(behind, [], "The title", "s1") is None
+    assert strip(behind, [], "s1") is None
 
 
 def test_a_bar_without_times_and_modules(chain: Any) -> None:
@@ -146,7 +148,7 @@ def test_only_marked_rows_are_shown_if_there_are_any(chain: Any) -> None:
     rows = (Row("a", "Exp", index=0), Row("b", "Exp", label="why", index=1))
     for chosen, edges in ((rows, [("#x", "50.00%", "50.00%")]), (rows[:1], [("#x", "0.00%", "50.00%")])):
         finding: Finding = replace(handmade.CLIP, sites=(replace(site, rows=chosen),))
-        assert cells(drawn(chain(*"ab"), LinkedFinding(finding, "x"))) == edges
+        assert cells(drawn(chain(*"ab"), CardEntry(finding, "", "x", "m.onnx", False))) == edges
 
 
 def test_sites_beyond_the_limit_are_not_shown(chain: Any, monkeypatch: pytest.MonkeyPatch) -> None:

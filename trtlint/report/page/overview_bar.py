@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from trtlint.engine.finding import SEVERITIES, Finding, Severity
+from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.facts.figures import figure
 from trtlint.model.origin import origin
 from trtlint.report.counts import plural
@@ -22,6 +20,7 @@ from trtlint.report.page.picture import COLOURS, GROUND, LINE, MUTED
 
 if TYPE_CHECKING:
     from trtlint.report.page.behind import PageData
+    from trtlint.report.page.card import CardEntry
 
 _CELLS = 200
 """Largest number of cells of a bar."""
@@ -46,20 +45,12 @@ _BANDS = 18
 _GAP = 4
 
 
-class LinkedFinding(Struct, frozen=True):
-    """A finding, and the id of its HTML element on the page."""
-
-    finding: Finding
-    id: str
-
-
-def strip(behind: PageData, marked: Sequence[LinkedFinding], title: str, number: str) -> Markup | None:
+def strip(behind: PageData, marked: Sequence[CardEntry], number: str) -> Markup | None:
     """Draw the overview bar of a model as SVG. Return None for a model without nodes.
 
     Args:
         behind: data about the model.
         marked: the findings of the model, the most severe first.
-        title: title of the picture.
         number: prefix that makes the element ids unique on the page.
     """
     nodes = len(behind.nodes)
@@ -72,7 +63,7 @@ def strip(behind: PageData, marked: Sequence[LinkedFinding], title: str, number:
     height = top + _TRACK + (_GAP + _BANDS if bands else 0)
     return tag(
         "svg",
-        tag("title", title, id=f"{number}t"),
+        tag("title", "The whole model", id=f"{number}t"),
         tag("desc", _words(behind, marked, nodes), id=f"{number}d"),
         list(_bars(times, cells)),
         tag("rect", y=top, width="100%", height=_TRACK, rx=3, fill=GROUND, stroke=LINE, class_="w"),
@@ -88,16 +79,16 @@ def strip(behind: PageData, marked: Sequence[LinkedFinding], title: str, number:
     )
 
 
-def _words(behind: PageData, marked: Sequence[LinkedFinding], nodes: int) -> str:
+def _words(behind: PageData, marked: Sequence[CardEntry], nodes: int) -> str:
     places = sum(len(each.finding.sites) for each in marked)
     timed = f"; the layers take {figure(sum(behind.times.values()))} ms" if behind.times else ""
     found = f"{plural(len(marked), 'finding')} at {plural(places, 'place')}"
     return f"{plural(nodes, 'node')} from the inputs on the left to the outputs on the right; {found}{timed}."
 
 
-def _gravest(marked: Sequence[LinkedFinding], nodes: int, cells: int) -> dict[int, LinkedFinding]:
+def _gravest(marked: Sequence[CardEntry], nodes: int, cells: int) -> dict[int, CardEntry]:
     """Map the number of each cell that has findings to the most severe finding in the cell."""
-    found: dict[int, LinkedFinding] = {}
+    found: dict[int, CardEntry] = {}
     for each in sorted(marked, key=lambda one: SEVERITIES.index(one.finding.severity)):
         for site in each.finding.sites[:_MOST_SITES]:
             rows = [row for row in site.rows if row.label] or site.rows
@@ -107,7 +98,7 @@ def _gravest(marked: Sequence[LinkedFinding], nodes: int, cells: int) -> dict[in
     return found
 
 
-def _cells(found: Mapping[int, LinkedFinding], cells: int, top: float) -> Iterator[Markup]:
+def _cells(found: Mapping[int, CardEntry], cells: int, top: float) -> Iterator[Markup]:
     """Draw the cells with findings.  Each cell links to its finding.
 
     Neighbouring cells with the same finding are drawn as one cell.
