@@ -17,6 +17,7 @@ from trtlint.policy.failing import grave
 from trtlint.policy.review import Review
 from trtlint.policy.settings import SettingsReader
 from trtlint.report.outputs import write_all
+from trtlint.runs.evidence import ModelEvidence
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import with_progress
 from trtlint.runs.task import Task
@@ -106,7 +107,7 @@ def _script(
     review, found = Review(), []
     for release in releases:
         own = replace(evidence, script=replace(evidence.script, release=release.version))
-        case = Task.of(settings, (own,), alone=True).case
+        case = Task.of(settings, ModelEvidence((own,)), alone=True).case
         # Each release has its own TensorRT version. The configured version is for ONNX models.
         targets = tuple(replace(each, version=None, previous=None) for each in case.targets[:1])
         case = replace(case, targets=for_release(targets, release))

@@ -11,14 +11,12 @@ from trtlint.buildfiles.recognise import is_build_file
 from trtlint.errors import SettingError
 from trtlint.files.expand import expand
 from trtlint.policy.options import LintOptions
-from trtlint.policy.settings import FileSettings
 from trtlint.remote.addresses import Address, is_address, parse, require_local
-from trtlint.runs.evidence import ModelEvidence, Readers, evidence_of_build
+from trtlint.runs.evidence import Readers, evidence_of_build
 from trtlint.runs.task import SettingsSource, Task
 from trtlint.runs.torchinputs import is_torch, torch_tasks
 
 if TYPE_CHECKING:
-    from trtlint.buildfiles.gather import BuildInput
     from trtlint.model.load import ModelSource
 
 
@@ -57,13 +55,15 @@ def tasks_of(reader: SettingsSource, options: LintOptions) -> list[Task]:
         from trtlint.buildfiles.gather import BuildInput, by_itself
 
         alone = by_itself(files) if record is None else [BuildInput(Path(build), record)]
-        tasks = [_build(reader, each) for each in alone]
+        tasks = [
+            Task.of(reader.settings_of(each.path), evidence_of_build(each), alone=True) for each in alone
+        ]
     else:
         settings, elsewhere = found[: len(found) - len(addresses)], found[len(found) - len(addresses) :]
         readers = Readers(options, [each.file for each in settings], files)
-        tasks = [_task(each, readers.read(each, each.file)) for each in settings]
+        tasks = [Task.of(each, readers.read(each, each.file)) for each in settings]
         for each, address in zip(elsewhere, addresses, strict=True):
-            tasks.append(_task(each, readers.read(each, None), address))
+            tasks.append(Task.of(each, readers.read(each, None), source=address))
         readers.close()
     if options.torch.release is None:
         return tasks
@@ -81,7 +81,7 @@ def memory_task(reader: SettingsSource, options: LintOptions, name: str, model: 
     readers = Readers(options, (), files)
     found = readers.read(settings, None)
     readers.close()
-    return _task(settings, found, model)
+    return Task.of(settings, found, source=model)
 
 
 def _for_torch(options: LintOptions) -> tuple[list[str], list[str]]:
@@ -90,16 +90,6 @@ def _for_torch(options: LintOptions) -> tuple[list[str], list[str]]:
         return [], [*options.paths]
     scripts = [path for path in options.paths if is_torch(path)]
     return scripts, [path for path in options.paths if not is_torch(path)]
-
-
-def _build(reader: SettingsSource, gathered: BuildInput) -> Task:
-    """Return the task for a build whose model is not given."""
-    read = evidence_of_build(gathered)
-    return Task.of(reader.settings_of(gathered.path), read.evidence, read.problems, alone=True)
-
-
-def _task(settings: FileSettings, read: ModelEvidence, source: Address | ModelSource | None = None) -> Task:
-    return Task.of(settings, read.evidence, read.problems, source=source)
 
 
 def _sort(paths: Sequence[str], options: LintOptions) -> tuple[list[str], list[tuple[str, GivenAs]]]:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from trtlint.case import Case
-from trtlint.engine.evidence.base import Evidence, PendingEvidence
-from trtlint.files.problem import Problem
 from trtlint.policy.settings import FileSettings
 from trtlint.remote.addresses import Address
+from trtlint.runs.evidence import ModelEvidence
 
 if TYPE_CHECKING:
     from trtlint.model.load import ModelSource
@@ -51,8 +50,7 @@ class Task(Struct, frozen=True):
     def of(
         cls,
         settings: FileSettings,
-        evidence: tuple[Evidence | PendingEvidence, ...] = (),
-        problems: tuple[Problem, ...] = (),
+        found: ModelEvidence = ModelEvidence(),  # noqa: B008 - the struct is frozen
         *,
         source: Address | ModelSource | None = None,
         alone: bool = False,
@@ -61,8 +59,7 @@ class Task(Struct, frozen=True):
 
         Args:
             settings: the settings of the file.
-            evidence: evidence about the model.
-            problems: the build files that could not be read.
+            found: the evidence about the model.
             source: the address of a remote model, or a model in memory; None for a local file.
             alone: True if there is evidence, such as a log, but no model.
         """
@@ -72,11 +69,11 @@ class Task(Struct, frozen=True):
             settings.rules,
             settings.policy,
             settings.command,
-            evidence,
+            found.evidence,
             weights=settings.weights,
             source=source,
             alone=alone,
-            problems=problems,
+            problems=found.problems,
         )
         return cls(settings, case)
 

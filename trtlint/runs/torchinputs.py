@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from trtlint.errors import SettingError
 from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease, TorchReleaseError, torch_release
 from trtlint.policy.options import LintOptions, Spelling, TorchOptions
+from trtlint.runs.evidence import ModelEvidence
 from trtlint.runs.task import SettingsSource, Task
 
 if TYPE_CHECKING:
@@ -156,7 +157,8 @@ def _task(reader: SettingsSource, release: TorchRelease, given: TorchInput) -> T
 
     settings = reader.settings_of(given.path)
     targets = for_release(settings.targets, release, given.options)
-    return Task.of(replace(settings, targets=targets), given.evidence, given.problems, alone=True)
+    found = ModelEvidence(given.evidence, given.problems)
+    return Task.of(replace(settings, targets=targets), found, alone=True)
 
 
 def _request(options: LintOptions, release: TorchRelease, calls: Sequence[TorchCall]) -> TorchRequest | None:
