@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict
 
 from tests.workspace import Workspace
+from trtlint.errors import SettingError
 from trtlint.knowledge.releases import Product
 from trtlint.policy import schema
-from trtlint.policy.config import ConfigError, Configurations, load, overlay, relative
+from trtlint.policy.config import Configurations, load, overlay, relative
 from trtlint.policy.options import INSTALLED, DryOptions, LintOptions, TargetOptions
 from trtlint.policy.targets import by_version
 from trtlint.target.target import Target
@@ -344,7 +345,7 @@ def test_a_model_has_a_build_of_its_own(work: Workspace) -> None:
 def test_a_configuration_has_limits(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "trtlint.toml"
     file.write_text(text)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(SettingError, match=said):
         load(file)
 
 

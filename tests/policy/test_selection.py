@@ -6,15 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from trtlint.policy.selection import (
-    RuleLayer,
-    RuleName,
-    SelectionError,
-    choose,
-    most_specific,
-    outdated,
-    split,
-)
+from trtlint.errors import SettingError
+from trtlint.policy.selection import RuleLayer, RuleName, choose, most_specific, outdated, split
 
 RULES = [
     RuleName("ACC101", "fp16-norm", "accuracy"),
@@ -58,14 +51,14 @@ def test_most_specific_selector_decides(select: list[str], ignore: list[str], le
 
 @pytest.mark.parametrize("selector", ["XYZ", "ACC103", "split-scales", "ACC101x"])
 def test_selector_that_covers_nothing(selector: str) -> None:
-    with pytest.raises(SelectionError, match=selector):
+    with pytest.raises(SettingError, match=selector):
         choose(RULES, [layer([selector])])
-    with pytest.raises(SelectionError, match=selector):
+    with pytest.raises(SettingError, match=selector):
         choose(RULES, [layer([], [selector])])
 
 
 def test_nearest_is_named() -> None:
-    with pytest.raises(SelectionError, match=r"did you mean split-scale\?"):
+    with pytest.raises(SettingError, match=r"did you mean split-scale\?"):
         choose(RULES, [layer(["split-scal3"])])
 
 
@@ -97,7 +90,7 @@ def test_who_names_a_deprecated_rule_is_told() -> None:
 
 def test_three_similar_words_are_named() -> None:
     rules = [RuleName(f"ACC10{number}", f"rule-{number}") for number in range(1, 5)]
-    with pytest.raises(SelectionError, match=r"did you mean ACC10\d, ACC10\d, ACC10\d\?"):
+    with pytest.raises(SettingError, match=r"did you mean ACC10\d, ACC10\d, ACC10\d\?"):
         choose(rules, [layer(["ACC1O"])])
 
 

@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trtlint.remote.addresses import (
-    AddressError,
-    is_address,
-    is_loopback,
-    is_public,
-    literal,
-    parse,
-    require_local,
-)
+from trtlint.errors import SettingError
+from trtlint.remote.addresses import is_address, is_loopback, is_public, literal, parse, require_local
 
 
 @pytest.mark.parametrize(
@@ -75,7 +68,7 @@ _SECRET = "https://example.com: remove the password from the address, because lo
     ],
 )
 def test_what_is_refused(text: str, message: str) -> None:
-    with pytest.raises(AddressError) as caught:
+    with pytest.raises(SettingError) as caught:
         parse(text)
     assert str(caught.value) == message
 
@@ -136,12 +129,12 @@ def test_any_text_is_an_address_or_refused(text: str) -> None:
         if is_address(word):
             try:
                 parse(word)
-            except AddressError as error:
+            except SettingError as error:
                 assert "\n" not in str(error)
 
 
 def test_remote_models_are_refused() -> None:
     require_local(["m.onnx", "https"])
-    with pytest.raises(AddressError) as error:
+    with pytest.raises(SettingError) as error:
         require_local(["m.onnx", "https://user:secret@example.org/m.onnx?token=1#secret"])
     assert str(error.value) == "https://example.org/m.onnx: this is a remote model; download the file first"

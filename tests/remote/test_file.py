@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.rangeserver import Served, serving
+from trtlint.errors import SettingError
 from trtlint.remote import file as far
-from trtlint.remote.addresses import Address, AddressError, parse
+from trtlint.remote.addresses import Address, parse
 from trtlint.remote.file import RemoteError, RemoteFile, remote_file, require_packages, version_of
 
 aiohttp = pytest.importorskip("aiohttp")
@@ -294,7 +295,7 @@ def test_systems_that_read_ahead_read_what_is_asked_for(monkeypatch: pytest.Monk
 def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(far, "find_spec", lambda name: None if name == "s3fs" else object())
     require_packages(parse("https://example.com/m.onnx"))
-    with pytest.raises(AddressError, match=r'needs s3fs; run pip install .*"s3fs>='):
+    with pytest.raises(SettingError, match=r'needs s3fs; run pip install .*"s3fs>='):
         require_packages(parse("s3://bucket/m.onnx"))
 
 
@@ -503,6 +504,6 @@ def test_packages_of_each_scheme(
     if not words:
         require_packages(given)
         return
-    with pytest.raises(AddressError) as caught:
+    with pytest.raises(SettingError) as caught:
         require_packages(given)
     assert str(caught.value).startswith(f"{given.name}: needs {words}; run pip install ")

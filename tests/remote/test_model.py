@@ -15,8 +15,9 @@ import trtlint
 from tests.rangeserver import serving
 from tests.sparse import transformer
 from trtlint.cli import run
+from trtlint.errors import SettingError
 from trtlint.model.errors import ModelError
-from trtlint.remote.addresses import AddressError, parse
+from trtlint.remote.addresses import parse
 from trtlint.remote.file import RemoteError
 from trtlint.remote.model import RemoteModel, RemoteTensors
 
@@ -137,7 +138,7 @@ def test_what_needs_the_model_here(large: Path, capsys: pytest.CaptureFixture[st
 def test_addresses_that_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["http://example.com/m.onnx"]) == 2
     assert "use https://" in capsys.readouterr().err
-    with pytest.raises(AddressError):
+    with pytest.raises(SettingError):
         trtlint.lint("ftp://example.com/m.onnx")
 
 

@@ -14,7 +14,7 @@ from tests.report import handmade
 from trtlint import __version__
 from trtlint.engine.finding import Finding, Report
 from trtlint.errors import SettingError
-from trtlint.report.formats import OVERLAYS, TEXTS, FormatError, Style, known
+from trtlint.report.formats import OVERLAYS, TEXTS, Style, known
 from trtlint.report.outputs import Outputs, ReportOutput, parse
 
 
@@ -59,7 +59,7 @@ def test_what_cannot_be(words: list[str], format: str | None, message: str) -> N
 
 
 def test_an_unknown_format_is_an_error_wherever_it_is_given() -> None:
-    with pytest.raises(FormatError, match=r"^unknown format 'sarf'; did you mean 'sarif'\?$"):
+    with pytest.raises(SettingError, match=r"^unknown format 'sarf'; did you mean 'sarif'\?$"):
         known("sarf")
     with pytest.raises(SettingError, match=r"^unknown format 'x'; the formats are full, concise"):
         parse([], "x")

@@ -170,7 +170,7 @@ def test_builds_are_read_in_this_process(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_an_executor_that_cannot_be_used_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: Any) -> Any:
-        raise pools.ExecutorError("no cluster")
+        raise SettingError("no cluster")
 
     runner = SimpleNamespace(pools=None, outcomes=fail)
     monkeypatch.setattr(fleet, "_runner", lambda options, tasks: runner)

@@ -37,10 +37,6 @@ _DEEPEST = 16
 """Maximum nesting depth of tables and lists. The schema needs a depth of four."""
 
 
-class ConfigError(SettingError):
-    """Error: a configuration file is wrong.  The message begins with the file and the key."""
-
-
 class Choices(Struct, frozen=True):
     """Settings from one table of a configuration file, or from the command line.
 
@@ -145,7 +141,7 @@ class Configurations:
         Return default settings if there is no configuration file.
 
         Raises:
-            ConfigError: the configuration file cannot be read, or has an error.
+            SettingError: the configuration file cannot be read, or has an error.
         """
         if self._isolated:
             return Configuration()
@@ -183,20 +179,21 @@ def load(file: Path) -> Configuration:
     """Load a configuration file.  In ``pyproject.toml``, only the table ``[tool.trtlint]`` is read.
 
     Raises:
-        ConfigError: the file cannot be read, or violates the schema.
+        SettingError: the file cannot be read, or violates the schema.  The message begins with the file and
+            the key.
     """
     document = _toml(file)
     prefix = ""
     if file.name == SHARED:
         table = _own_table(document)
         if table is None:
-            raise ConfigError(f"{shown(file)}: the table [{_TABLE}] is missing")
+            raise SettingError(f"{shown(file)}: the table [{_TABLE}] is missing")
         document, prefix = table, f"{_TABLE}."
     document = _plain(document, f"{shown(file)}: {prefix.removesuffix('.')}")
     try:
         schema.check(document)
     except schema.SchemaError as error:
-        raise ConfigError(f"{shown(file)}: {prefix}{_explained(error)}") from None
+        raise SettingError(f"{shown(file)}: {prefix}{_explained(error)}") from None
     where = f"{shown(file)}: {prefix}"
     folder = Path(os.path.abspath(file)).parent  # noqa: PTH100
     baseline = document.get("baseline")
@@ -273,27 +270,27 @@ def _toml(file: Path) -> dict[str, Any]:
         with limit_work(file):
             return tomllib.loads(read_bytes(file, _MOST_BYTES).decode("utf-8-sig"))
     except LimitError as error:
-        raise ConfigError(f"{shown(file)}: {error.message}") from None
+        raise SettingError(f"{shown(file)}: {error.message}") from None
     except OSError as error:
-        raise ConfigError(f"{shown(file)}: {error.strerror or error}") from None
+        raise SettingError(f"{shown(file)}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:  # TOMLDecodeError, UnicodeDecodeError
-        raise ConfigError(f"{shown(file)}: not TOML: {error}") from None
+        raise SettingError(f"{shown(file)}: not TOML: {error}") from None
 
 
 def _plain(value: Any, where: str, depth: int = 0) -> Any:
     """Convert TOML data to JSON data.  Dates become text.
 
     Raises:
-        ConfigError: the data are nested too deeply, or contain a NUL character.
+        SettingError: the data are nested too deeply, or contain a NUL character.
     """
     if depth > _DEEPEST:
-        raise ConfigError(f"{where}: nested more than {_DEEPEST} levels deep")
+        raise SettingError(f"{where}: nested more than {_DEEPEST} levels deep")
     if isinstance(value, dict):
         return {key: _plain(item, where, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item, where, depth + 1) for item in value]
     if isinstance(value, str) and "\0" in value:
-        raise ConfigError(f"{where}: a string contains a NUL character")
+        raise SettingError(f"{where}: a string contains a NUL character")
     return value.isoformat() if isinstance(value, date | datetime) else value
 
 

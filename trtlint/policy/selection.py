@@ -25,10 +25,6 @@ from trtlint.knowledge.redirects import redirects_by_word
 EVERYTHING = "ALL"
 
 
-class SelectionError(SettingError):
-    """Error: a selector matches no rule.  The message names similar selectors."""
-
-
 class SelectableRule(Protocol):
     """The properties of a rule that selectors can match."""
 
@@ -96,7 +92,7 @@ def choose(rules: Sequence[_Rule], layers: Iterable[RuleLayer], *, preview: bool
         preview: if false, a preview rule runs only if its own id or name is selected.
 
     Raises:
-        SelectionError: a selector matches no rule.
+        SettingError: a selector matches no rule.
     """
     running = {rule.id for rule in rules if preview or rule.status != "preview"}
     for layer in layers:
@@ -119,14 +115,14 @@ def require(selector: str, rules: Iterable[SelectableRule], where: str = "") -> 
     """Raise an error for a selector that matches neither a rule nor a removed rule.
 
     Raises:
-        SelectionError: the selector matches no rule.  The message begins with ``where`` and names similar
+        SettingError: the selector matches no rule.  The message begins with ``where`` and names similar
             rules.
     """
     known = list(rules)
     if selector.lower() not in redirects_by_word() and all(
         _precision(selector, rule) is None for rule in known
     ):
-        raise SelectionError(where + unknown(selector, known))
+        raise SettingError(where + unknown(selector, known))
 
 
 def covers(selector: str, rule: SelectableRule) -> bool:

@@ -24,10 +24,6 @@ _LONGEST = 4096
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
 
-class AddressError(SettingError):
-    """Error: an address is invalid or not supported. The message is the reason."""
-
-
 class Address(Struct, frozen=True):
     """A remote address.
 
@@ -54,28 +50,28 @@ def parse(text: str) -> Address:
     """Parse an address.
 
     Raises:
-        AddressError: the address is invalid, or its scheme is not supported.
+        SettingError: the address is invalid, or its scheme is not supported.
     """
     match = _ADDRESS.match(text)
     scheme = match[1].lower() if match is not None else ""
     shown = _shown(text)
     if scheme not in PACKAGES:
         known = ", ".join(f"{name}://" for name in PACKAGES if name != "http")
-        raise AddressError(f"{shown}: unsupported address; use one of {known}")
+        raise SettingError(f"{shown}: unsupported address; use one of {known}")
     if len(text) > _LONGEST or _CONTROL.search(text) or "::" in text.partition("://")[2].rpartition("]")[2]:
-        raise AddressError(f"{shown[:200]!r} is not a valid address")
+        raise SettingError(f"{shown[:200]!r} is not a valid address")
     try:
         parts = urlsplit(text)
         host, secret = parts.hostname, parts.username is not None or parts.password is not None
         _ = parts.port
     except ValueError as error:
-        raise AddressError(f"{shown}: {error}") from None
+        raise SettingError(f"{shown}: {error}") from None
     if scheme in ("http", "https") and secret:
-        raise AddressError(
+        raise SettingError(
             f"{scheme}://{host}: remove the password from the address, because logs would show the password"
         )
     if scheme == "http" and not is_loopback(host or ""):
-        raise AddressError(f"{shown}: http:// is only allowed for this machine; use https://")
+        raise SettingError(f"{shown}: http:// is only allowed for this machine; use https://")
     return Address(text, shown, scheme)
 
 
@@ -83,10 +79,10 @@ def require_local(names: Iterable[str]) -> None:
     """Check that no model is remote.
 
     Raises:
-        AddressError: a model is remote.
+        SettingError: a model is remote.
     """
     for name in filter(is_address, names):
-        raise AddressError(f"{_shown(name)}: this is a remote model; download the file first")
+        raise SettingError(f"{_shown(name)}: this is a remote model; download the file first")
 
 
 def _shown(text: str) -> str:

@@ -14,10 +14,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from trtlint.errors import SettingError
 from trtlint.files.problem import UnreadableError
 from trtlint.files.telemetry import switch_off
 from trtlint.knowledge.extras import how_to_install
-from trtlint.remote.addresses import PACKAGES, Address, AddressError
+from trtlint.remote.addresses import PACKAGES, Address
 
 WHOLE = 16 << 20
 """Size in bytes of the largest file that is read whole, if the server does not support range requests."""
@@ -42,12 +43,12 @@ def require_packages(address: Address) -> None:
     """Check that the packages for an address are installed.
 
     Raises:
-        AddressError: a package is missing.
+        SettingError: a package is missing.
     """
     missing = [name for name in ("fsspec", PACKAGES[address.scheme]) if find_spec(name) is None]
     if missing:
         names = " and ".join(missing)
-        raise AddressError(f"{address.name}: needs {names}; run {how_to_install('remote')}")
+        raise SettingError(f"{address.name}: needs {names}; run {how_to_install('remote')}")
 
 
 class RemoteFile(Struct):

@@ -65,10 +65,6 @@ SYNONYMS: Mapping[str, str] = {"text": "full", "full": "text"}
 """The two names of the default text format: ``full`` in ``trtlint lint``, ``text`` in other commands."""
 
 
-class FormatError(SettingError):
-    """Error: a format is unknown.  The message suggests the nearest format."""
-
-
 class Style(Struct, frozen=True):
     """Settings of all outputs of a run.
 
@@ -142,12 +138,12 @@ def known(name: str, formats: Sequence[str] = FORMATS) -> str:
         formats: the formats that the command supports.
 
     Raises:
-        FormatError: the format is unknown.
+        SettingError: the format is unknown.
     """
     name = name if name in formats else SYNONYMS.get(name, name)
     if name not in formats:
         hint = did_you_mean(name, formats, otherwise=f"; the formats are {', '.join(formats)}")
-        raise FormatError(f"unknown format {name!r}{hint}")
+        raise SettingError(f"unknown format {name!r}{hint}")
     return name
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from trtlint.errors import SettingError
 from trtlint.knowledge.extras import how_to_install
-from trtlint.report.formats import FormatError, Run
+from trtlint.report.formats import Run
 from trtlint.report.rows import NAMES, rows
 
 
@@ -19,12 +20,12 @@ def require() -> None:
     """Raise an error if pyarrow is not installed.
 
     Raises:
-        FormatError: pyarrow is not installed.
+        SettingError: pyarrow is not installed.
     """
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
-        raise FormatError(f"parquet needs the package pyarrow: {how_to_install('parquet')}")
+        raise SettingError(f"parquet needs the package pyarrow: {how_to_install('parquet')}")
 
 
 def content(run: Run) -> bytes:

@@ -34,10 +34,6 @@ _SECONDS_TO_CONNECT = 10
 _SAFE_PATH = "PYTHONSAFEPATH"
 
 
-class ExecutorError(SettingError):
-    """Error: an executor cannot be used.  The message is the reason."""
-
-
 class Pool(Struct, frozen=True):
     """An executor, and the number of jobs that it runs at once."""
 
@@ -75,7 +71,7 @@ def processes(most: int) -> Iterator[Pool]:
             executor = ProcessPoolExecutor(width, multiprocessing.get_context("spawn"), initializer=begin)
         except (OSError, ImportError, NotImplementedError) as error:  # a system without semaphores
             reason = f"this system does not support worker processes: {reason_of(error)}"
-            raise ExecutorError(f"{reason}; use -j 1") from None
+            raise SettingError(f"{reason}; use -j 1") from None
         waits = True
         try:
             yield Pool(executor, width)
@@ -137,13 +133,13 @@ def dask(address: str) -> Pools:
         address: the scheduler as ``dask://host:port``.
 
     Raises:
-        ExecutorError: ``distributed`` is not installed.
+        SettingError: ``distributed`` is not installed.
     """
     try:
         # The functions of distributed have no annotations.
         Client: Any = import_module("distributed").Client  # noqa: N806
     except ImportError:
-        raise ExecutorError(
+        raise SettingError(
             f"{SCHEME} requires the Python package `distributed`; run {how_to_install('dask')}"
         ) from None
 
@@ -153,7 +149,7 @@ def dask(address: str) -> Pools:
             client = Client(f"tcp://{address.removeprefix(SCHEME)}", timeout=_SECONDS_TO_CONNECT)
         except (OSError, ValueError) as error:
             reason = " ".join(reason_of(error).split())
-            raise ExecutorError(f"{address} cannot be reached: {reason}") from None
+            raise SettingError(f"{address} cannot be reached: {reason}") from None
         with client:
             _require_same_version(address, client.run(_version, on_error="return"))
             executor = client.get_executor(pure=False)
@@ -180,9 +176,9 @@ def _version() -> str:
 def _require_same_version(address: str, versions: dict[str, object]) -> None:
     """Check that a cluster has workers, and that all of them have this version of trtlint."""
     if not versions:
-        raise ExecutorError(f"{address} has no workers")
+        raise SettingError(f"{address} has no workers")
     for worker, version in versions.items():
         if isinstance(version, Exception):
-            raise ExecutorError(f"{address}: the worker {worker} cannot import trtlint ({version})")
+            raise SettingError(f"{address}: the worker {worker} cannot import trtlint ({version})")
         if version != __version__:
-            raise ExecutorError(f"{address}: the worker {worker} has trtlint {version}, not {__version__}")
+            raise SettingError(f"{address}: the worker {worker} has trtlint {version}, not {__version__}")

@@ -58,7 +58,7 @@ class JobRunner(Struct, frozen=True):
             jobs: pairs of a job and its cache.  The cache is None for a job without a cache.
 
         Raises:
-            ExecutorError: the executor cannot be used.
+            SettingError: the executor cannot be used.
         """
         looked_up = map(_find_cached, jobs)
         if self.pools is None:
