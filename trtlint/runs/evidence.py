@@ -99,27 +99,14 @@ class Readers:
         self._readers = [make(options, models, files) for make in READERS]
 
     def read(self, settings: FileSettings, model: Path | None) -> ModelEvidence:
-        """Return the evidence of all kinds about one model.
-
-        Args:
-            settings: the settings of the model.
-            model: the file of the model; None if the model is remote or in memory.
-
-        Raises:
-            SettingError: an option cannot be used.
-            FileError, ExperimentError: a file cannot be used, or a package is missing.
-        """
+        """Return the evidence of all kinds about one model, see :meth:`EvidenceReader.read`."""
         found = ModelEvidence()
         for reader in self._readers:
             found |= reader.read(settings, found, model)
         return found
 
     def close(self) -> None:
-        """Check, after the last model, that every given file was used.
-
-        Raises:
-            FileError: a file was not used.
-        """
+        """Close all readers, see :meth:`EvidenceReader.close`."""
         for reader in self._readers:
             reader.close()
 
@@ -179,7 +166,7 @@ class DryBuildReader(EvidenceReader):
             return ModelEvidence()
         from trtlint.dry_build.given import command_shapes, fixed_shapes
 
-        asked = (*fixed_shapes(self._dry.shapes),)
+        asked = tuple(fixed_shapes(self._dry.shapes))
         configured = fixed_shapes(shape for each in named for shape in each.shapes)
         shapes = [*configured, *command_shapes(settings.command), *asked]
         requested = (each.compare for each in (self._dry, *reversed(named)))
