@@ -46,7 +46,7 @@ def unmatched(
 
 
 def _globs(configuration: Configuration) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the place of each list of globs, as the beginning of a message, and the globs."""
+    """Yield the file and table of each list of globs, as the beginning of a message, and the globs."""
     for section in configuration.sections:
         yield section.choices.where, section.paths
     for entry in configuration.suppress:

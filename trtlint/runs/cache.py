@@ -99,7 +99,7 @@ class Cache:
         """True if the folder is a cache, or is missing or empty. trtlint does not touch other folders."""
 
     def place(self, job: Job) -> Store | None:
-        """Return the place in the cache for a job's result, or None if the model cannot be identified."""
+        """Return the cache entry for a job's result, or None if the model cannot be identified."""
         try:
             case = job.case
             built = msgspec.to_builtins((case.built_for, case.command), order="deterministic")

@@ -12,7 +12,7 @@ from trtlint.runs.exits import Exit
 
 
 class Store(Struct, frozen=True):
-    """The place in the cache for the result of a job.
+    """The cache entry for the result of a job.  The entry may not exist yet.
 
     Attributes:
         entry: the file of the cache entry.
@@ -31,7 +31,7 @@ class Job(Struct, frozen=True):
         case: the case.  The main process applies the policy of the case, after the job.
         name: the file as the user named it.
         require_lfs: True if a file that Git LFS has not fetched is an error.
-        store: the place in the cache for the result; None to cache nothing.
+        store: the cache entry for the result; None to cache nothing.
         refused: the reason why the case cannot be linted, such as an error in the configuration; empty if
             there is none.
         revised: True to add the revision of the model to the reports.

@@ -99,9 +99,9 @@ def _remote_job(job: Job) -> Job:
 
 
 def _find_cached(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
-    """Return a job with its place in the cache, and its cached outcome.
+    """Return a job with its cache entry, and its cached outcome.
 
-    The outcome is None if the cache has no outcome. The job stays unchanged if it has no place in the cache.
+    The outcome is None if the cache has no outcome. The job stays unchanged if it has no cache entry.
     """
     job, kept = entry
     store = None if kept is None else kept.place(job)
