@@ -138,8 +138,9 @@ def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryB
     head, _, packed = data.partition(b"\n")
     try:
         document = json.loads(head)
-        if any(cache.companion(model, name) != known_by for name, known_by in document["companions"]):
-            return None
+        for name, known_by in document["companions"]:
+            if cache.companion(model, name) != known_by:
+                return None
         result = replace(convert(document["result"], DryBuildResult), asked_sm=request.sm)
         log.write_bytes(zlib.decompressobj().decompress(packed, _LARGEST_LOG))
     except (ValueError, TypeError, KeyError, RecursionError, zlib.error, cache.UncertainError, OSError):
