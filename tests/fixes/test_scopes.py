@@ -11,8 +11,8 @@ from onnx import helper
 
 from tests.fixes.fixing import computed
 from tests.fixes.proposing import proposed, small, whole
-from trtlint.facts.facts import Facts
 from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
 from trtlint.fixes.edit import apply
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.region import region_of
