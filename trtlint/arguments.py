@@ -315,7 +315,7 @@ def _target(name: str, value: object) -> tuple[Target, ...]:
 def _stream(name: str, value: object) -> object:
     binary = isinstance(value, io.RawIOBase | io.BufferedIOBase)
     if binary or getattr(value, "closed", False) or not callable(getattr(value, "write", None)):
-        raise ArgumentError.of(name, value, "a file that is open for text")
+        raise ArgumentError.of(name, value, "a file opened in text mode for writing")
     return value
 
 

@@ -267,7 +267,7 @@ def test_a_suppressed_finding_is_not_recorded_and_an_unsure_one_is(work: Workspa
         ('{"schema": "trtlint.baseline/1", "entries": [{"model": 3}]}', "entry 0 needs text"),
         (
             '{"schema": "trtlint.baseline/1", "entries": [{"model": "m", "rule": "r", "fingerprint": "f"}]}',
-            "entry 0 needs text for the keys model, rule, fingerprint and node",
+            "in entry 0, the values of 'model', 'rule', 'fingerprint' and 'node' must be strings",
         ),
     ],
 )

@@ -177,7 +177,7 @@ def together(files: Sequence[FileContents]) -> BuildRecord:
 
 
 def _of_kind(found: Iterable[tuple[BuildFile, str]], kind: type[_Content]) -> tuple[_Content | None, str]:
-    """Return the content of a kind, and its file."""
+    """Return the content that has the type ``kind``, and the file that it comes from."""
     return next(((content, path) for content, path in found if isinstance(content, kind)), (None, ""))
 
 

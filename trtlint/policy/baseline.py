@@ -305,6 +305,6 @@ def _entry(file: Path, number: int, table: object) -> KnownSite:
         return convert(table, KnownSite)
     except ValidationError:
         raise BaselineError(
-            f"{shown(file)}: not a baseline: entry {number} needs text for the keys "
-            "model, rule, fingerprint and node, and text or null for module"
+            f"{shown(file)}: not a baseline: in entry {number}, the values of 'model', 'rule', 'fingerprint' "
+            "and 'node' must be strings, and the value of 'module' must be a string or null"
         ) from None
