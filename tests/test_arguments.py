@@ -130,7 +130,10 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
             loose(trtlint.check, "model.onnx", fail_on="zzz"),
             "fail_on='zzz': expected one of 'error', 'warning', 'note', 'never'",
         ),
-        (loose(trtlint.check, "model.onnx", file="x"), "file='x': expected a file opened in text mode for writing"),
+        (
+            loose(trtlint.check, "model.onnx", file="x"),
+            "file='x': expected a file opened in text mode for writing",
+        ),
         (loose(trtlint.fix, "folder"), "model='folder': expected a file, not a folder"),
         (loose(trtlint.fix, "model.onnx", out=5), "out=5: expected a path"),
         (loose(trtlint.fix, "model.onnx", unsafe="no"), "unsafe='no': expected True or False"),

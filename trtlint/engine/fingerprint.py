@@ -93,7 +93,8 @@ class Fingerprints:
     def _operators(self, node: Node, radius: int) -> str:
         """Return a hash of a node and of the operators up to ``radius`` edges upstream.
 
-        The hash includes the types of values and the numbers of the outputs that connect the operators.
+        The hash includes the types of the values. For each edge, the hash includes the index of the output
+        at which the edge starts.
         """
         known = self._upstream.get((node, radius))
         if known is None:

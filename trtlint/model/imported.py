@@ -172,7 +172,7 @@ def _sources(value: Value, before: Callable[[Node], Sequence[Value | None]]) -> 
 
     Args:
         value: the size.
-        before: function that returns the operands of a node on which its result depends.
+        before: function that returns those operands of a node that determine the result of the node.
 
     Returns:
         The inputs.  The list is empty if the search visits too many values.

@@ -299,9 +299,9 @@ def _read(child: Child) -> bytes | ComputationError | None:
 
 
 def _reason(child: Child, *, late: bool) -> str:
-    """Return why the child ended before its answer.
+    """Return why the child ended without an answer.
 
-    ``late`` is True if the answer did not arrive in time.
+    ``late`` is True if the time limit passed before an answer arrived.
     """
     if late or child.signal == "SIGXCPU":
         return f"the computation exceeded the limit of {_SECONDS} s"

@@ -61,7 +61,7 @@ class EvidenceFile(Struct, frozen=True):
         name: the keyword, such as ``ranges``.
         reader: the class of the reader, as ``module:class``.  It is imported when it is needed.
         help: the help of the option.
-        fix_help: the help of the option of ``trtlint fix``; empty if it is the same.
+        fix_help: the help of the option in ``trtlint fix``; empty if it equals ``help``.
         expected: the allowed values of the keyword, for messages.
     """
 

@@ -270,7 +270,7 @@ class Target(Struct, frozen=True):
         return self._architecture.tf32 if self._architecture else None
 
     def needs(self, name: str) -> frozenset[str]:
-        """Return the command-line options that would decide an unknown property.
+        """Return the command-line options that would make an unknown property known.
 
         ``name`` is the name of the property, such as ``fp16``.
         """

@@ -66,7 +66,7 @@ def _has(shape: Dimensions, axis: int) -> bool:
 
 
 def _padded(draft: Draft, value: Value, rank: int, axis: int, more: int) -> str:
-    """Insert a Pad that adds ``more`` zeros at the end of an axis."""
+    """Insert a Pad that adds zeros at the end of an axis. ``more`` is the number of zeros."""
     ends = [0] * rank
     ends[axis] = more
     zero = draft.like(0.0, value, "zero")
