@@ -32,10 +32,10 @@ def test_one_command_of_several(tmp_path: Path) -> None:
     assert choose_command(tmp_path / "b.onnx", commands, warnings.append) == commands[1]
     assert warnings == []
     assert choose_command(tmp_path / "a.onnx", commands, warnings.append) == commands[0]
-    assert warnings == [f"warning: using {commands[0].place} for a.onnx; line 3, 4 also matches"]
+    assert warnings == [f"warning: using {commands[0].place} for a.onnx; lines 3, 4 also match"]
     warnings.clear()
     assert choose_command(tmp_path / "c.onnx", commands, warnings.append) is None
-    assert warnings == ["warning: the file of --build contains no command with --onnx=c.onnx"]
+    assert warnings == ["warning: no build command in the given file has --onnx=c.onnx"]
     warnings.clear()
     assert choose_command(tmp_path / "c.onnx", (), warnings.append) is None
     assert warnings == []

@@ -381,7 +381,7 @@ def test_the_options_of_a_program() -> None:
     assert not of_options("tensorrt", {}).complete
 
 
-@pytest.mark.parametrize(("source", "place"), [("", "--build"), ("o.json", "o.json")])
+@pytest.mark.parametrize(("source", "place"), [("", "the build command"), ("o.json", "o.json")])
 def test_text_that_is_not_json(source: str, place: str) -> None:
     with pytest.raises(CommandError) as caught:
         of_json("{", source)
@@ -406,7 +406,7 @@ def test_the_depth_of_json_is_limited(monkeypatch: pytest.MonkeyPatch, depth: in
 
 @pytest.mark.parametrize("text", ["{", "[" * 100_000])
 def test_text_that_is_no_json(text: str) -> None:
-    for source, name in (("f.json", "f.json"), ("", "--build")):
+    for source, name in (("f.json", "f.json"), ("", "the build command")):
         with pytest.raises(CommandError) as caught:
             of_json(text, source)
         assert str(caught.value).startswith(f"{name}: not JSON: ")

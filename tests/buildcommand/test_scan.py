@@ -406,5 +406,5 @@ def test_encodings_of_a_script(tmp_path: Path, encoding: str) -> None:
 
 def test_a_binary_file_is_no_script(tmp_path: Path) -> None:
     (tmp_path / "m.engine").write_bytes(b"ftrt\0\0trtexec --fp16\n")
-    with pytest.raises(CommandError, match="a binary file; --build needs a command"):
+    with pytest.raises(CommandError, match="a binary file; give a command"):
         read_commands(str(tmp_path / "m.engine"))

@@ -31,11 +31,11 @@ def choose_command(
         return None if config is None else read_config(config)
     found = commands_for(model, commands)
     if not found:
-        notify(f"warning: the file of --build contains no command with --onnx={model.name}")
+        notify(f"warning: no build command in the given file has --onnx={model.name}")
     if len(found) > 1:
         others = ", ".join(str(command.line) for command in found[1:])
-        chosen = f"using {found[0].place or '--build'} for {model.name}"
-        notify(f"warning: {chosen}; line {others} also matches")
+        also = f"lines {others} also match" if len(found) > 2 else f"line {others} also matches"
+        notify(f"warning: using {found[0].place or 'the first command'} for {model.name}; {also}")
     return found[0] if found else None
 
 

@@ -60,7 +60,7 @@ def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CommandError(f"{source or '--build'}: not JSON: {str(error)[:200]}") from None
+        raise CommandError(f"{source or 'the build command'}: not JSON: {str(error)[:200]}") from None
     return tuple(
         provider_command(provider, options, source, 1) for provider, options in _in_data(document, 0)
     )

@@ -92,7 +92,7 @@ def read_commands(text: str | None) -> tuple[BuildCommand, ...]:
         with limit_work(path):
             return _commands(path, text)
     except LimitError as error:
-        source = text if _exists(path) else "--build"
+        source = text if _exists(path) else "the build command"
         raise CommandError(f"{source}: {error.message}") from None
 
 
@@ -124,7 +124,7 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
         found = (parse_config(text),)
     if not found:
         what = "no such file" if _looks_like_a_path(text) else "neither a file nor a trtexec command"
-        raise CommandError(f"--build {text!r}: {what}")
+        raise CommandError(f"the build command {text!r}: {what}")
     return found
 
 
@@ -132,9 +132,9 @@ def _reason(content: str) -> str:
     """Return the reason why a file has no build command, and advice for files of other tools."""
     advice = "give the settings of the build as options, such as --fp16"
     if _BUILDER.search(content):
-        return f"uses the builder API of TensorRT, which --build does not read; {advice}"
+        return f"uses the builder API of TensorRT, whose settings trtlint does not read; {advice}"
     if _DEEPSTREAM.search(content):
-        return f"configures DeepStream's nvinfer, which --build does not read; {advice}"
+        return f"configures DeepStream's nvinfer, whose settings trtlint does not read; {advice}"
     return "contains no trtexec or tensorrt_rtx command and no TensorRT provider"
 
 
@@ -194,7 +194,7 @@ def _content(path: Path) -> str:
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # PowerShell writes UTF-16
         return content.decode("utf-16", "replace")
     if b"\0" in content:
-        raise CommandError(f"{path}: a binary file; --build needs a command or a text file with commands")
+        raise CommandError(f"{path}: a binary file; give a command, or a text file with commands")
     return content.decode("utf-8-sig", "replace")
 
 

@@ -15,9 +15,6 @@ from trtlint.target.flags import Flag
 from trtlint.target.parsing import parse_versions
 from trtlint.target.target import Target
 
-_OPTIONS: Mapping[Product, str] = {"tensorrt": "--trt", "tensorrt-rtx": "--rtx"}
-"""The option for the version of each product."""
-
 
 def options_among(keywords: Mapping[str, Any]) -> TargetOptions:
     """Return the target options among the keywords of a Python API call.
@@ -68,7 +65,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
 
 def by_version(targets: Iterable[Target]) -> tuple[Target, ...]:
     """Return targets in the order of :func:`targets_of`: TensorRT before TensorRT-RTX, older before newer."""
-    products = list(_OPTIONS)
+    products = list(PRODUCTS)
     return tuple(
         sorted(targets, key=lambda each: (products.index(each.product), Version(each.version or "0")))
     )
@@ -89,7 +86,7 @@ def require_product(provider: Provider, targets: Iterable[Target]) -> None:
             wrong = f"{PRODUCTS[target.product]} {target.version}"
             raise SettingError(
                 f"the provider {provider} uses {PRODUCTS[product]}, but the target is {wrong}; "
-                f"use {_OPTIONS[product]}, or the provider {other}"
+                f"give a version of {PRODUCTS[product]}, or use the provider {other}"
             )
 
 

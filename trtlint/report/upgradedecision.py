@@ -57,7 +57,7 @@ class UpgradeRuleRow(Struct):
 
     @property
     def released(self) -> str:
-        """Describe the release lines in a sentence. The sentence says if the current release line is one of them."""
+        """The release lines, with a remark if the current release line is one of them."""
         if not self.already:
             return self.first
         if len(self.already) < len(self.models):
