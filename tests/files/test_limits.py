@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import signal
@@ -50,10 +51,10 @@ def test_limits_grow_beyond_an_ordinary_file() -> None:
 
 
 def test_what_is_left_of_an_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.process_time", lambda: 100.0)
+    monkeypatch.setattr("time.thread_time", lambda: 100.0)
     allowance = Allowance(10.0, 1)
     allowance.charge(2.0)
-    monkeypatch.setattr("time.process_time", lambda: 103.0)
+    monkeypatch.setattr("time.thread_time", lambda: 103.0)
     assert allowance.left == pytest.approx(5.0)
     assert allowance.left_but(0.25) == pytest.approx(2.5)
     allowance.charge(6.0)
@@ -91,6 +92,26 @@ def test_work_ends_at_a_limit_of_time() -> None:
         spin(5)
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
     assert current() is None
+
+
+@needs_timer
+def test_other_threads_use_no_time_of_the_limit() -> None:
+    ended = threading.Event()
+
+    def burn() -> None:
+        while not ended.is_set():
+            hashlib.sha256(bytes(1 << 22)).digest()  # runs while other threads run
+
+    burning = threading.Thread(target=burn)
+    burning.start()
+    try:
+        with limit_work(allowance=Allowance(0.3, 1 << 40)):
+            until = time.process_time() + 1
+            while time.process_time() < until:
+                time.sleep(0.01)
+    finally:
+        ended.set()
+        burning.join()
 
 
 @needs_timer
@@ -247,7 +268,7 @@ def test_documented_limits(words: str, name: str, value: float) -> None:
 
 def test_looks_end_the_work_at_once_and_again_a_while_later(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("time.process_time", lambda: clock[0])
+    monkeypatch.setattr("time.thread_time", lambda: clock[0])
     watch = limits._Watch(Allowance(0.25, 1 << 40), widens=True)
     watch._highest = 1 << 60
     stops: list[float] = []

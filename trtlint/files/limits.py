@@ -58,6 +58,8 @@ release of memory.
 class Allowance:
     """Limits of time and memory for the work on one file, including the processes that this work starts.
 
+    Only the thread that creates the object counts: other threads of the program are not part of the work.
+
     Attributes:
         seconds: processor time.
         memory: bytes of memory of each process, without mapped files.
@@ -66,7 +68,7 @@ class Allowance:
     def __init__(self, seconds: float, memory: int) -> None:
         self.seconds = seconds
         self.memory = memory
-        self._began = time.process_time()
+        self._began = time.thread_time()
         self._charged = 0.0
 
     def charge(self, seconds: float) -> None:
@@ -80,7 +82,7 @@ class Allowance:
     @property
     def left(self) -> float:
         """The processor time left, in seconds.  It is negative if the limit is exceeded."""
-        return self.seconds - self._charged - (time.process_time() - self._began)
+        return self.seconds - self._charged - (time.thread_time() - self._began)
 
     def left_but(self, share: float) -> float:
         """Return the seconds that are left, minus the fraction ``share`` of the whole time limit."""
@@ -244,7 +246,7 @@ class _Watch:
         Raises:
             _StopError: a limit was exceeded.
         """
-        now, allowance, reason = time.process_time(), self._allowance, ""
+        now, allowance, reason = time.thread_time(), self._allowance, ""
         if now < self._quiet:
             return
         if allowance.left < 0:
