@@ -67,6 +67,20 @@ def test_the_measurement_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert "NUM101" in said
 
 
+def test_unreadable_build_files_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    onnx.save(onnx.parser.parse_model(ATTENTION), "model.onnx")
+    words = ["--isolated", "--trt", "10.7", "--explain-miss", "ACC102", "qk"]
+    assert run(["model.onnx", "--log", "missing.log", *words]) == 3
+    out, err = capsys.readouterr()
+    assert "ACC102 fires here, at qk" in out
+    assert err == "error: missing.log: No such file or directory\n"
+    Path("broken.log.gz").write_bytes(b"\x1f\x8b\x08broken")
+    assert run(["broken.log.gz", *words]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: broken.log.gz: ")
+
+
 @NEEDS_WHEELS
 def test_the_dry_build_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     onnx.save(onnx.parser.parse_model(PLUGIN), "model.onnx")

@@ -26,6 +26,11 @@ def run_explain(tasks: Sequence[Task], asked: tuple[str, str]) -> int:
             print(clean(f"error: {file}: {task.problem}"), file=sys.stderr)
             code = max(code, Exit.USAGE)
             continue
+        for unread in task.case.problems:  # the rule is explained without this file
+            print(clean(f"error: {unread}"), file=sys.stderr)
+            code = Exit.UNREADABLE
+        if task.case.alone and task.case.problems:
+            continue
         rule = task.settings.book.rule(key)
         try:
             opened = task.case.open()
