@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,8 @@ import trtlint
 from tests.conftest import REPOSITORY
 from tests.dry_build.rtx import NEEDS_WHEELS, VERSION
 from trtlint.cli import run
+from trtlint.commands import explain
+from trtlint.files import limits
 
 WEIGHT = """
 < ir_version: 8, opset_import: ["" : 17] >
@@ -79,6 +83,26 @@ def test_unreadable_build_files_are_errors(capsys: pytest.CaptureFixture[str]) -
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("error: broken.log.gz: ")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
+def test_the_time_limit_includes_the_facts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnx.save(onnx.parser.parse_model(ATTENTION), "model.onnx")
+
+    def spin(*_: object) -> list[str]:
+        until = time.process_time() + 30
+        while time.process_time() < until:
+            pass
+        return []
+
+    monkeypatch.setattr(explain, "explain_miss", spin)
+    monkeypatch.setattr(limits, "SECONDS", 1.0)
+    assert run(["model.onnx", "--isolated", "--explain-miss", "ACC102", "qk"]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "model.onnx: reading and checking this file exceeded the limit of 1.0 s" in err
 
 
 @NEEDS_WHEELS

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 
 from trtlint.engine.explain import explain_miss
-from trtlint.files.problem import Problem
-from trtlint.model.errors import ModelError
+from trtlint.files.limits import limit_work
+from trtlint.files.problem import Problem, UnreadableError
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
 from trtlint.runs.task import Task
@@ -33,14 +33,19 @@ def run_explain(tasks: Sequence[Task], asked: tuple[str, str]) -> int:
             continue
         rule = task.settings.book.rule(key)
         try:
-            opened = task.case.open()
-        except ModelError as error:
+            with limit_work(file, *task.case.build_files):
+                opened = task.case.open()
+                explained = [
+                    (target.words, explain_miss(rule, opened.facts(target), target, node))
+                    for target in opened.case.built_for
+                ]
+        except (UnreadableError, OSError) as error:
             problem = Problem.of(file, error)
             print(clean(f"error: {problem}"), file=sys.stderr)
             code = Exit.UNREADABLE
             continue
-        for target in opened.case.built_for:
-            print(clean(f"{file}, {target.words}:"))
-            for line in explain_miss(rule, opened.facts(target), target, node):
+        for words, lines in explained:
+            print(clean(f"{file}, {words}:"))
+            for line in lines:
                 print(f"  {clean(line)}")
     return code
