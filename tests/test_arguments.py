@@ -75,6 +75,21 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         (keyword(trt=["10.7", 10.8]), "trt[1]=10.8: expected a version such as '10.7', or several"),
         (keyword(gpu=89), "gpu=89: expected a text such as 'L4', 'sm89' or 'sm75,sm89'"),
         (keyword(plugins=5), "plugins=5: expected names of plugins"),
+        (keyword(plugins=np.array("a")), "plugins=<ndarray>: expected names of plugins"),
+        (keyword(rules=np.array(1)), "rules=<ndarray>: expected rules that trtlint.load_rules returned"),
+        (
+            loose(trtlint.lint, np.array(1)),
+            "path=<ndarray>: expected a path, paths, an onnx.ModelProto, or the result of torch.onnx.export",
+        ),
+        (
+            loose(trtlint.lint, "model.onnx", np.array(1)),
+            "target=<ndarray>: expected a trtlint.Target, or several",
+        ),
+        (loose(trtlint.read_build, np.array(1)), "paths=<ndarray>: expected paths"),
+        (
+            measuring(inputs=np.array(1)),
+            "inputs=<ndarray>: expected a path or a dictionary of arrays, or several",
+        ),
         (keyword(rules="house"), "rules='house': expected rules that trtlint.load_rules returned"),
         (keyword(rules=["house"]), "rules[0]='house': expected rules that trtlint.load_rules returned"),
         (keyword(select=5), "select=5: expected ids, id prefixes, names or groups of rules"),

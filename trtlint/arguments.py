@@ -21,7 +21,7 @@ from trtlint.buildcommand.shapes import Shape, read_shapes
 from trtlint.buildfiles.kinds import FILE_KINDS, GivenAs
 from trtlint.engine.finding import CONFIDENCES
 from trtlint.errors import ArgumentError, SettingError
-from trtlint.inputfiles import BATCH, batch_reader
+from trtlint.inputfiles import BATCH, batch_reader, can_iterate
 from trtlint.knowledge.providers import PROVIDERS
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.optionnames import unknown_keyword
@@ -194,7 +194,7 @@ def _several(one: Reader, expected: str) -> Reader:
     def read_several(name: str, value: object) -> tuple[Any, ...]:
         if isinstance(value, str | os.PathLike):
             return (one(name, value),)
-        if isinstance(value, bytes | bytearray | Mapping | io.IOBase) or not isinstance(value, Iterable):
+        if isinstance(value, bytes | bytearray | Mapping | io.IOBase) or not can_iterate(value):
             raise ArgumentError.of(name, value, expected)
         return tuple(one(f"{name}[{index}]", each) for index, each in enumerate(value))
 
@@ -218,9 +218,9 @@ def _rules(name: str, value: object) -> tuple[Any, ...]:
     return _instances(name, value, (Rule, RuleEntry), "rules that trtlint.load_rules returned")
 
 
-def _instances(name: str, value: object, kinds: tuple[type, ...], expected: str) -> tuple[Any, ...]:
+def _instances(name: str, value: Any, kinds: tuple[type, ...], expected: str) -> tuple[Any, ...]:
     """Return the objects in an argument.  Each object must have one of the types in ``kinds``."""
-    if isinstance(value, str | os.PathLike) or not isinstance(value, Iterable):
+    if isinstance(value, str | os.PathLike) or not can_iterate(value):
         raise ArgumentError.of(name, value, expected)
     found = tuple(value)
     for index, each in enumerate(found):
@@ -326,7 +326,7 @@ def _build_files(name: str, value: object) -> tuple[tuple[str, GivenAs], ...]:
     path = _path(expected)
     if isinstance(value, str | os.PathLike):
         value = (value,)
-    if isinstance(value, bytes | bytearray | Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, bytes | bytearray | Mapping) or not can_iterate(value):
         raise ArgumentError.of(name, value, "paths")
     found: list[tuple[str, GivenAs]] = []
     for index, each in enumerate(value):

@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trtlint.errors import ArgumentError
 from trtlint.measurement.inputs import InputsError
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 Batch = str | Mapping[str, Any]
 """A path of a file, or an array for each input."""
@@ -21,6 +24,15 @@ Batch = str | Mapping[str, Any]
 _MOST_BYTES = 2 << 30
 """Largest size of all arrays together, in bytes."""
 BATCH = "a path or a dictionary of arrays"
+
+
+def can_iterate(value: object) -> TypeGuard[Iterable[Any]]:
+    """Return whether a ``for`` loop accepts a value.
+
+    An array without dimensions has the method ``__iter__``, but the method raises TypeError.  This function
+    does not call the method, because a data loader starts its processes there.
+    """
+    return isinstance(value, Iterable) and getattr(value, "shape", None) != ()
 
 
 def batch_reader(path: Callable[[str, Any], str]) -> Callable[[str, Any], Iterable[Batch]]:
@@ -38,7 +50,7 @@ def batch_reader(path: Callable[[str, Any], str]) -> Callable[[str, Any], Iterab
     def read_batches(name: str, value: Any) -> Iterable[Batch]:
         if isinstance(value, str | os.PathLike | Mapping):
             return (read_batch(name, value),)
-        if isinstance(value, bytes | bytearray | io.IOBase) or not isinstance(value, Iterable):
+        if isinstance(value, bytes | bytearray | io.IOBase) or not can_iterate(value):
             raise ArgumentError.of(name, value, f"{BATCH}, or several")
         found = (read_batch(f"{name}[{index}]", each) for index, each in enumerate(value))
         first = next(found, None)
