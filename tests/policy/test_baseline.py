@@ -265,6 +265,7 @@ def test_a_suppressed_finding_is_not_recorded_and_an_unsure_one_is(work: Workspa
         ("[]", "its schema is not 'trtlint.baseline/1'"),
         ('{"schema": "trtlint.baseline/1"}', "the list of entries is missing"),
         ('{"schema": "trtlint.baseline/1", "entries": [{"model": 3}]}', "in entry 0, the values of"),
+        ('{"schema": "trtlint.baseline/1", "entries": ["\\ud800"]}', "in entry 0, the values of"),
         (
             '{"schema": "trtlint.baseline/1", "entries": [{"model": "m", "rule": "r", "fingerprint": "f"}]}',
             "in entry 0, the values of 'model', 'rule', 'fingerprint' and 'node' must be strings",

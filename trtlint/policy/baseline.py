@@ -303,7 +303,7 @@ def require_baseline_path(file: Path, protected: Iterable[Path] = ()) -> None:
 def _entry(file: Path, number: int, table: object) -> KnownSite:
     try:
         return convert(table, KnownSite)
-    except ValidationError:
+    except (ValidationError, UnicodeEncodeError):  # msgspec cannot show a lone surrogate in its error
         raise BaselineError(
             f"{shown(file)}: not a baseline: in entry {number}, the values of 'model', 'rule', 'fingerprint' "
             "and 'node' must be strings, and the value of 'module' must be a string or null"
