@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from trtlint.commands.reportoptions import require_outputs
+from trtlint.commands.stopping import tidying_up
 from trtlint.policy.failing import grave
 from trtlint.report.escape import clean
 from trtlint.report.outputs import ReportOutput, write_all
@@ -27,7 +28,7 @@ def run_trend(earlier: str, later: str, *, outputs: Sequence[ReportOutput], fail
     require_outputs(outputs, read)
     name = earlier
     try:
-        with Activity("reading the scans"):
+        with tidying_up(), Activity("reading the scans"):
             before = read_rows(Path(name))
             name = later
             trend = compare(before, read_rows(Path(name)))
