@@ -463,3 +463,11 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     require_baseline_path(tmp_path / "known.json")
     with pytest.raises(SettingError, match=r"cannot write the baseline to .*: this is a directory"):
         require_baseline_path(tmp_path)
+
+
+def test_a_report_does_not_replace_the_new_baseline(
+    work: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert work.run("models", "--write-baseline", "base.json", "--output", "json:./base.json") == 2
+    assert "base.json: 2 outputs would be written to this file" in capsys.readouterr().err
+    assert not Path("base.json").exists()

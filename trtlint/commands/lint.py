@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
+from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.streams import notify
 from trtlint.commands.tasks import read_tasks
 from trtlint.engine.causes import folded
@@ -62,6 +63,7 @@ def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
     protected = _read(tasks)
     if options.write_baseline is not None:
         require_baseline_path(Path(options.write_baseline), protected)
+        require_outputs(outputs, protected, [Path(options.write_baseline)])
     style = _style(options, tasks, sources.root, [*protected, *reader.baselines])
     reports = Outputs(outputs, style, sys.stdout)
     collect_seldom()
