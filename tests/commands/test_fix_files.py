@@ -9,7 +9,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jsonschema
 import onnx
@@ -19,6 +22,7 @@ import trtlint
 from tests.schemas import load
 from trtlint.cli import run
 from trtlint.commands import fix as command
+from trtlint.commands.fix import _sources
 from trtlint.compare.comparison import available
 from trtlint.dry_build import wheels
 from trtlint.engine.finding import ModelReport
@@ -451,3 +455,10 @@ def test_what_is_no_model_is_said_once(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["fix", str(model), "--trt", "10.7", "--isolated"]) == 3
     assert capsys.readouterr().out.count(str(model)) == 1
     assert list(tmp_path.iterdir()) == [model]
+
+
+def test_the_time_to_find_fixed_models_is_linear() -> None:
+    tasks: list[Any] = [SimpleNamespace(file=Path(f"m{index}.onnx")) for index in range(10_000)]
+    began = time.process_time()
+    assert len(_sources(tasks, None)) == len(tasks)
+    assert time.process_time() - began < 2.5  # a third of a second; five and more in quadratic time

@@ -180,7 +180,7 @@ def _sources(tasks: Sequence[Task], output: str | None) -> list[Task]:
     found = []
     for task in tasks:
         file = os.path.realpath(task.file)
-        if file in {*beside_model, *written} and _is_fixed(task.file):
+        if (file in beside_model or file in written) and _is_fixed(task.file):
             continue
         if file in written:
             raise SettingError(
