@@ -133,7 +133,7 @@ def test_another_choice_is_not_fine(tmp_path: Path) -> None:
     assert found.choices[0].elements < 1
     words = " ".join(shown.out.split())
     assert (
-        "FP16: depends on the choice of top: with the elements that FP32 chooses, the errors are under"
+        "FP16: depends on the elements that top chooses: with the elements chosen in FP32, the errors are under"
         in words
     )
 

@@ -148,7 +148,7 @@ def notes(choices: ChoosingNodes, changed: Mapping[str, ChoiceShares | None] | N
         changed: for each narrow type, such as FP16, the operator whose choices differ most.
     """
     found = []
-    metric = f"Judge the outputs {first_few(choices.outputs, _LISTED)} by a metric such as mAP"
+    metric = f"Use a metric such as mAP to judge these outputs: {first_few(choices.outputs, _LISTED)}"
     if choices.fixed:
         shares = "".join(f"In {label}, {each.words}. " for label, each in (changed or {}).items() if each)
         operators = first_few([each.node for each in choices.fixed], _LISTED)

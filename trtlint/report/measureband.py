@@ -123,8 +123,8 @@ def verdict_words(found: Measurement) -> str:
     changed = found.changed_choice
     if changed is not None and found.verdict_on_errors == "fine":
         return (
-            f"depends on the choice of {changed.node}: with the elements that FP32 chooses, the errors are "
-            "under the bound"
+            f"depends on the elements that {changed.node} chooses: with the elements chosen in FP32, the "
+            "errors are under the bound"
         )
     if found.build is not None:
         return (
