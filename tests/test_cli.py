@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests import schemas
 from trtlint import __version__
 from trtlint.cli import run
-from trtlint.report.manual import project_url
+from trtlint.knowledge.projecturls import project_url
 from trtlint.runs.bugs import describe
 
 RULE = """---
@@ -349,6 +349,19 @@ def test_a_bug_is_reported_at_the_issue_tracker(
         assert describe(ValueError("x")).endswith(f"; please {end}")
     finally:
         project_url.cache_clear()
+
+
+def test_the_message_of_a_bug_needs_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: str) -> str:
+        raise OSError("Too many open files")
+
+    monkeypatch.setattr("trtlint.runs.bugs.project_url", full)
+    assert describe(ValueError("x")).endswith("; please report it")
+
+
+def test_suppress_needs_a_file_to_write(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["suppress", "models/b.onnx", "ACC101", "--reason", "x"]) == 2
+    assert "Missing option '-o'" in capsys.readouterr().err
 
 
 def test_interrupt(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,6 +149,16 @@ def test_operators_that_must_stay_in_fp32(body: str, type_: str, expected: dict[
     assert found == expected
 
 
+def test_a_fill_value_that_cannot_be_read_stays_in_fp32() -> None:
+    body = "s = Shape (x)  f = ConstantOfShape <value = float[1] {1}> (s)  y = Add (x, f)"
+    model = small(f"(float[2] x) => (float[2] y) {{ {body} }}")
+    (fill,) = (node for node in model.graph.nodes if node.op == "ConstantOfShape")
+    assert fill not in fixed_nodes(model, "fp16", 17)
+    fill.proto.attribute[0].t.ClearField("float_data")
+    fill.proto.attribute[0].t.raw_data = b"ab"
+    assert fixed_nodes(model, "fp16", 17)[fill] == "the number that the operator fills with is unknown"
+
+
 @pytest.mark.parametrize(
     ("inputs", "body", "expected"),
     [

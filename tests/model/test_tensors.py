@@ -14,6 +14,7 @@ from onnx import TensorProto, numpy_helper
 from tests.model.wirebytes import field, number, varint
 from trtlint.model import tensors as module
 from trtlint.model.errors import ModelError
+from trtlint.model.load import load
 from trtlint.model.tensors import LEFT, LEFT_OUT, TensorStore, read_message
 
 
@@ -265,3 +266,43 @@ def test_elements_of_a_serialized_tensor(kind: int, payload: bytes, values: list
     found = read_message(tensor, data)
     assert found.tolist() == values
     assert found.dtype == numpy_helper.to_array(decoded).dtype
+
+
+@pytest.mark.parametrize(("data_type", "name"), [(6, "int32_data"), (7, "int64_data")])
+@pytest.mark.parametrize(
+    "mark", [b"\x01", b"\x81\x00", b"\x81\x80\x80\x80\x10"], ids=["short", "long", "more bits"]
+)
+def test_elements_of_a_message_come_from_no_other_file(
+    data_type: int, name: str, mark: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ONNX's decoder opens the file that a tensor names, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    stored, other = np.arange(2000), np.arange(2000) + 7
+    kind = np.int32 if data_type == 6 else np.int64
+    Path("secret.bin").write_bytes(other.astype(kind).tobytes())
+    tensor = onnx.TensorProto(name="w", dims=[2000], data_type=data_type)
+    getattr(tensor, name).extend(map(int, stored))
+    tensor.external_data.add(key="location", value="secret.bin")
+    location = bytes([onnx.TensorProto.DATA_LOCATION_FIELD_NUMBER << 3]) + mark
+    data = tensor.SerializeToString() + location
+    assert onnx.TensorProto.FromString(data).data_location == onnx.TensorProto.EXTERNAL
+    head = onnx.TensorProto(name="w", dims=[2000], data_type=data_type)
+    assert np.array_equal(read_message(head, memoryview(data)), stored)
+
+    model = onnx.parser.parse_model(
+        '< ir_version: 8, opset_import: ["" : 17] > g (float[n] x) => (float[n] y) { y = Relu (x) }'
+    )
+    graph = model.graph.SerializeToString() + field(5, data)
+    model.ClearField("graph")
+    Path("folder").mkdir()
+    whole = model.SerializeToString() + field(7, graph)
+    Path("folder/m.onnx").write_bytes(whole)
+    loaded = load(Path("folder/m.onnx"))
+    (value,) = loaded.graph.values["w"]
+    assert loaded.constants.payload(value) is None
+    Path("folder/secret.bin").write_bytes((other + 1).astype(kind).tobytes())
+    loaded = load(Path("folder/m.onnx"))
+    (value,) = loaded.graph.values["w"]
+    payload = loaded.constants.payload(value)
+    assert payload is not None
+    assert np.array_equal(payload, other + 1)

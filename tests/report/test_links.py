@@ -23,6 +23,7 @@ from tests.measurement.test_measuring import NORM
 from tests.report import handmade
 from trtlint.cli import run
 from trtlint.engine.rulebook import load_builtin
+from trtlint.knowledge.projecturls import project_url
 from trtlint.report import manual
 from trtlint.report.formats import TEXTS, Style
 from trtlint.report.outputs import Outputs, ReportOutput
@@ -128,12 +129,12 @@ def test_no_format_links_to_a_placeholder(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(importlib.metadata, "metadata", lambda _: message)
     monkeypatch.setattr(manual, "address", ADDRESS)
     monkeypatch.delenv(manual.SETTING, raising=False)
-    manual.project_url.cache_clear()
+    project_url.cache_clear()
     try:
         texts = dict(lint_formats())
         assert ADDRESS() == ""
     finally:
-        manual.project_url.cache_clear()
+        project_url.cache_clear()
     for text in texts.values():
         check(text)
     named = {name for name, text in texts.items() if "trtlint rule ACC102" in text}

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tests.report import handmade
 from tests.report.test_rules import Terminal
 from trtlint.engine.finding import Report
+from trtlint.knowledge.projecturls import project_url
 from trtlint.report import manual, rdjson
 from trtlint.report.locations import overview
 from trtlint.report.text import render
@@ -38,11 +39,11 @@ def test_the_address_comes_from_the_metadata(
     for entry in entries:
         message["Project-URL"] = entry
     monkeypatch.setattr(importlib.metadata, "metadata", lambda name: message)
-    manual.project_url.cache_clear()
+    project_url.cache_clear()
     try:
         assert ADDRESS() == address
     finally:
-        manual.project_url.cache_clear()
+        project_url.cache_clear()
 
 
 def test_the_address_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,14 +70,14 @@ def test_without_a_manual_the_page_is_the_rule_file(
     message["Project-URL"] = f"Source, {source}"
     monkeypatch.setattr(importlib.metadata, "metadata", lambda name: message)
     monkeypatch.setattr(manual, "address", lambda: "")
-    manual.project_url.cache_clear()
+    project_url.cache_clear()
     try:
         found = manual.rule_page("ACC102")
         assert found.startswith(page)
         assert bool(found) == bool(page)
         assert found.endswith(".md") or manual.explanation("ACC102") == "trtlint rule ACC102"
     finally:
-        manual.project_url.cache_clear()
+        project_url.cache_clear()
 
 
 def test_nothing_in_the_project_links_to_an_address_that_is_none() -> None:

@@ -122,6 +122,9 @@ def test_a_session_that_cannot_be_created(failure: str, found: list[str]) -> Non
     said = lines(partition("ab", failure=failure))
     assert said[:-2] == found
     assert said[-2].startswith("the TensorRT provider would run ")
+    assert "would run no part of the model: all 3 nodes would run elsewhere" in "\n".join(
+        lines(partition(nodes=3, failure=failure))
+    )
 
 
 @pytest.mark.parametrize(

@@ -31,14 +31,10 @@ class ResultOption(click.Option):
 
 def result_option(help: str, *, required: bool = False, default: str | None = None) -> Callable[[Any], Any]:
     """Return a decorator that adds ``-o FILE`` to a command that writes a file, but no report."""
+    # For click, default=None is a given value, so that a missing required option is no error.
+    optional = {} if default is None else {"default": default}
     return click.option(
-        "-o",
-        "--output",
-        cls=ResultOption,
-        metavar="FILE",
-        required=required,
-        default=default,
-        help=help,
+        "-o", "--output", cls=ResultOption, metavar="FILE", required=required, help=help, **optional
     )
 
 

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from trtlint.conversion.narrowports import narrow_values, ports_of
 from trtlint.errors import SettingError
 from trtlint.fixes.keep_fp32 import NARROW
+from trtlint.model.folding import fill_of
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import RANDOM
@@ -94,6 +95,8 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
         return "angles need more digits than " + label
     if any(value in sizes for value in node.outputs):
         return "the operator computes with shapes"
+    if node.op == "ConstantOfShape" and fill_of(node.attribute("value")) is None:
+        return "the number that the operator fills with is unknown"
     return ""
 
 

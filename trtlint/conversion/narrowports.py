@@ -83,7 +83,7 @@ def ports(op: str, opset: int, type_: str) -> Ports | None:
     kept = _FP32_PORTS.get(op, frozenset())
     if op == "BatchNormalization" and opset < SPLIT_NORM_OPSET:
         kept = frozenset()
-    free = frozenset({0}) if op in _FREE_FIRST_INPUT else frozenset[int]()
+    free = frozenset[int]({0} if op in _FREE_FIRST_INPUT else ())
     inputs = [
         follows(port) and index not in kept and index not in free for index, port in enumerate(schema.inputs)
     ]

@@ -348,7 +348,8 @@ def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
 def _difference(before: list[Array], after: list[Array]) -> float:
     """Return the largest difference divided by the largest result.
 
-    The result is infinity if the shapes differ, or if other elements are NaN or infinite.
+    The result is infinity if the shapes differ, or if NaN and infinity are not at the same elements of both
+    results.
     """
     worst = 0.0
     for one, other in zip(before, after, strict=True):

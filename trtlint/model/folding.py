@@ -64,8 +64,8 @@ def fill_of(value: object) -> np.ndarray[Any, Any] | None:
     """Return the number that ``ConstantOfShape`` fills its output with, as an array of one dimension.
 
     The array of an invalid model can have more than one element. The result is None if the number cannot be
-    read. External data of an attribute are never read: ONNX would
-    read them from the working directory, and not from the folder of the model.
+    read. External data of an attribute are never read: ONNX would read them from the working directory, and
+    not from the folder of the model.
 
     Args:
         value: the attribute ``value``; None if the operator has no such attribute.

@@ -25,7 +25,7 @@ from trtlint.model import sniff
 from trtlint.model.errors import ModelError
 from trtlint.model.external import set_place
 from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
-from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record
+from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record, varint
 
 KEPT = 1024
 """Bytes of the largest tensor payload that is kept: scalars, axes, shapes, small vectors."""
@@ -274,7 +274,8 @@ class _Compactor:
             if number in PAYLOAD_FIELDS:
                 payload += stop - begin
             elif number == DATA_LOCATION_FIELD and wire == VARINT:
-                external = self.data[begin] == onnx.TensorProto.EXTERNAL
+                # protobuf keeps the lower 32 bits of an enum, which may be encoded in up to ten bytes
+                external = varint(self.data, begin, stop)[0] & 0xFFFF_FFFF == onnx.TensorProto.EXTERNAL
                 continue
             elif self._whole or not (number in _BULKY[TENSOR] and stop - begin > _DROPPED):
                 continue

@@ -48,7 +48,16 @@ _BITS = {
 
 _MOST_NOTES = 50
 """Limit of notes about one file."""
-_MALFORMED = (ValueError, TypeError, KeyError, OverflowError, NotImplementedError, ModelError, DecodeError)
+_MALFORMED = (
+    ValueError,
+    TypeError,
+    KeyError,
+    OverflowError,
+    NotImplementedError,
+    ModelError,
+    DecodeError,
+    onnx.checker.ValidationError,
+)
 """Exceptions of onnx, numpy and protobuf for malformed tensors."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -287,7 +296,11 @@ def read_message(tensor: onnx.TensorProto, data: Buffer) -> Array:
         if direct is not None:
             return np.frombuffer(data[begin:end], direct)
     # Rare: small types in 32-bit numbers, packed or unpacked integers, strings, types that share bytes.
-    return np.asarray(numpy_helper.to_array(onnx.TensorProto.FromString(bytes(data[:]))))
+    message = onnx.TensorProto.FromString(bytes(data[:]))
+    # The elements are in this message. With marks of external data, ONNX would open a file instead.
+    message.ClearField("data_location")
+    del message.external_data[:]
+    return np.asarray(numpy_helper.to_array(message))
 
 
 def _payload(data: Buffer, start: int, stop: int) -> list[tuple[int, int, int]]:

@@ -46,7 +46,7 @@ class TargetOptions(Struct, frozen=True):
     flags: tuple[tuple[Flag, bool], ...] = ()
     """Precision and typing options that the user sets, as pairs of name and state: ``("fp16", True)``."""
     plugins: tuple[str, ...] | None = None
-    """Names of the plugins that the build loads."""
+    """Operators of plugins that the build loads in addition to TensorRT's own plugins."""
 
     @property
     def arguments(self) -> tuple[str, ...]:

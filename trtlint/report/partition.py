@@ -53,7 +53,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     parts, total, taken = found["parts"], found["nodes"], found["taken"]
     name = _NAMES[found["provider"]]
     by = "predicted" if found["basis"] == "predicted" else f"by the parser of TensorRT-RTX {found['version']}"
-    runs = "would run" if found["failure"] else "runs"
+    runs, run = ("would run", "would run") if found["failure"] else ("runs", "run")
     if found["failure"]:
         yield f"ONNX Runtime cannot create the session: {found['failure']}"
     if "shape inference" in found["failure"]:
@@ -62,7 +62,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} {runs} the whole model in 1 part of {plural(taken, 'node')} ({by})"
         return
     if not parts:
-        nodes = "its only node runs" if total == 1 else f"all {total} nodes run"
+        nodes = f"its only node {runs}" if total == 1 else f"all {total} nodes {run}"
         yield f"{name} {runs} no part of the model: {nodes} elsewhere ({by})"
     else:
         share = 100 * taken // max(1, total)

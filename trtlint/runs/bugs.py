@@ -6,6 +6,8 @@ import os
 import sys
 import traceback
 
+from trtlint.knowledge.projecturls import project_url
+
 DEBUG = "TRTLINT_DEBUG"
 """Environment variable that turns on tracebacks."""
 
@@ -22,8 +24,9 @@ def describe(error: BaseException) -> str:
         hint = f" ({DEBUG}=1 shows where)"
     text = " ".join(str(error).split())
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    from trtlint.report.manual import project_url
-
-    tracker = project_url("issues")
+    try:
+        tracker = project_url("issues")
+    except Exception:  # noqa: BLE001 - the error to report may be a lack of memory or of open files
+        tracker = ""
     place = f" at {tracker}" if tracker else ""
     return f"a bug in trtlint: {what}{hint}; please report it{place}"

@@ -23,10 +23,10 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that connects all readers of an Expand or Tile to the unexpanded tensor."""
     node = operator_of(fact, model, "Expand", "Tile", since=_SINCE)
     source, result = node.input(0), node.output
-    if source is None or not result.uses:
-        raise NotApplicable(f"no operator reads the result of the {node.op}")
     if result.is_output or result.leaves_body:
         raise NotApplicable("the expanded tensor is an output")
+    if source is None or not result.uses:
+        raise NotApplicable(f"no operator reads the result of the {node.op}")
     if not _only_enlarges_ones(source, result):
         raise NotApplicable(f"{node.op} repeats a dimension whose size is not 1, or a size is unknown")
     for reader, _ in result.uses:

@@ -312,8 +312,11 @@ def _with_condition_and_counter(loop: _LoopBody, model: Model) -> Patch | None:
         proto.input[1] = draft.constant(np.array(True), "condition")
     if counts:
         _add_counter(draft, proto, next(each.g for each in proto.attribute if each.name == "body"))
-    does = ["adds an iteration counter to the carried values of a Loop"] * counts
-    does += ["adds an initial condition to a Loop"] * begins
+    does = []
+    if counts:
+        does.append("adds an iteration counter to the carried values of a Loop")
+    if begins:
+        does.append("adds an initial condition to a Loop")
     return draft.patch(" and ".join(does), [node], folds=True)
 
 
