@@ -251,7 +251,7 @@ SHAPES = (
 )
 FOLDED = f"{numbers(8, 6)}, {INDICES}, {SHAPES}"
 FOLD = f"a = MatMul (x, w) r = Reshape (a, three) {GATHERS.format(1)} {SUM}"
-COLUMNS_MOVED = "the Reshape after the product does not keep the columns together"
+COLUMNS_MOVED = "the Reshape after the matrix product must divide only the last axis"
 TOO_MANY = "the result has too many parts"
 NOT_SPLIT = "the result is not split"
 INDEX = "the index of a Gather is not a single stored integer within the axis"
@@ -266,7 +266,7 @@ INDEX = "the index of a Gather is not a single stored integer within the axis"
         ("r, i2", "r, last", ""),
         ("r, i0", "r, least", ""),
         ("r, i2", "r, before", INDEX),
-        ("r, i2", "r, i1", "two Gathers read the same part"),
+        ("r, i2", "r, i1", "two Gathers select the same index"),
         ("v = Gather <axis = 1> (r, i2)", "g = Gather <axis = 1> (r, list) v = Identity (g)", INDEX),
         ("v = Gather <axis = 1> (r, i2)", "g = Gather <axis = 2> (r, i1) v = ReduceSum (g)", NOT_SPLIT),
         ("v = Gather <axis = 1> (r, i2)", "v = own.Gather <axis = 1> (r, i2)", NOT_SPLIT),

@@ -65,7 +65,7 @@ def test_the_numbers_of_declarations_in_words(monkeypatch: pytest.MonkeyPatch) -
             return str(why)
         return f"{patch.title} {', '.join(patch.retyped)}"
 
-    assert title() == "no declared type contradicts an operator"
+    assert title() == "no declared type differs from the type that the operator returns"
     assert title("a") == "removes a declared type a"
     assert title("a", "b") == "removes 2 declared types a, b"
 
@@ -82,11 +82,14 @@ def test_weights_that_rounding_leaves_of_zero_are_none() -> None:
     assert taps((0.5, 0.0, 0.5), (0.0, 1.0, 0.0)) == ([[0, 2], [1, 1]], [[0.5, 0.5], [0.5, 0.5]])
     assert (
         taps((0.0, 0.0), (0.0, 1.0))
-        == "an element of the result depends on no input element, or on more than 64"
+        == "an output element depends on no input element, or on more than 64 input elements"
     )
     assert taps((1.0,) * 64)[0] == [list(range(64))]
     assert tuple(each.tolist() for each in _taps(np.zeros((3, 0)))) == ([], [])
-    assert taps((1.0,) * 65) == "an element of the result depends on no input element, or on more than 64"
+    assert (
+        taps((1.0,) * 65)
+        == "an output element depends on no input element, or on more than 64 input elements"
+    )
 
 
 def test_a_body_inside_gives_a_value_from_around_it_under_its_new_name() -> None:

@@ -76,7 +76,7 @@ def test_what_a_loop_carries_for_nobody_is_not_left_out(
     nodes = """p, rest = Loop (n, t, x, x) <body = d (int64 i, bool go, float[2] v, float[2] o)
         => (bool again, float[2] w, float[2] s) { again = Identity (go) w = Add (v, o) s = Abs (o) }>"""
     assert fixed(tmp_path, model_of(BRANCH.format(nodes), tmp_path), *RTX)[1] is None
-    assert "all unused outputs are carried from one iteration to the next" in capsys.readouterr().out
+    assert "every unused output is a value that one iteration passes to the next" in capsys.readouterr().out
 
 
 OPTIONAL = {

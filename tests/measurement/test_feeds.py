@@ -250,7 +250,9 @@ def test_a_broken_file_is_named_with_the_reason(name: str, content: bytes, said:
 
 def test_one_array_without_a_name_is_named(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones(2))
-    with pytest.raises(InputsError, match=r"x\.npy: one array without a name; save the array with np\.savez"):
+    with pytest.raises(
+        InputsError, match=r"x\.npy: the array in this file has no name; save the array with np\.savez"
+    ):
         list(read_feeds(Inputs((str(tmp_path / "x.npy"),))))
 
 

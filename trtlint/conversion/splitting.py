@@ -124,7 +124,7 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
         or shape[:place] != before[:place]
         or np.prod(inner) != count
     ):
-        raise NotApplicable("the Reshape after the product does not keep the columns together")
+        raise NotApplicable("the Reshape after the matrix product must divide only the last axis")
     parts, axis, behind, removed = inner[0], place, reader, [reader]
     transpose = None
     uses = reader.output.uses
@@ -188,7 +188,7 @@ def _readers_of_parts(value: Value, axis: int, parts: int, model: Model) -> _Spl
         begin = int(index) % parts
         found.append(_Columns(begin, begin + 1, _squeezed(reader, axis)))
     if len({part.begin for part in found}) != len(found):
-        raise NotApplicable("two Gathers read the same part")
+        raise NotApplicable("two Gathers select the same index")
     return _Split(found, readers)
 
 

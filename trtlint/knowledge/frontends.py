@@ -30,7 +30,7 @@ class FrontEnd(Struct, frozen=True):
     name: str = ""
     verbose: str = "the logger at its verbose level (trtexec --verbose, trt.Logger.VERBOSE in Python)"
     plugin: str = (
-        "trtexec --staticPlugins=libplugin.so; in a program, ctypes.CDLL('libplugin.so') or dlopen "
+        "trtexec --staticPlugins=libplugin.so. In a program, call ctypes.CDLL('libplugin.so') or dlopen "
         "before the program parses the network or loads the engine"
     )
     memory: str = "--memPoolSize=workspace:MIB or config.set_memory_pool_limit"

@@ -69,7 +69,7 @@ def _archive(file: str) -> Feeds:
             archive: Any = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
                 how = "save the array with np.savez(file, input=array)"
-                raise InputsError(f"{file}: one array without a name; {how}")
+                raise InputsError(f"{file}: the array in this file has no name; {how}")
             # zipfile never unpacks more bytes of an entry than the size in the entry's header.
             if sum(int(entry.file_size) for entry in archive.zip.infolist()) > _MOST_BYTES:
                 raise InputsError(f"{file}: more than {_MOST_BYTES >> 30} GB of arrays")

@@ -42,7 +42,7 @@ class InputShape(Fact, frozen=True):
         smallest: the smallest size of any dimension in any of the shapes; None if there is no shape.
         spread: the largest ratio between the maximum and the minimum size of a dimension.  The first
             dimension is left out.  None if unknown.
-        clash: a text such as ``N is 2 here and 3 in z``, if two inputs give a named dimension different sizes
+        clash: a text such as ``N is 2 in x and 3 in z``, if two inputs give a named dimension different sizes
             in one profile; empty if there is no such conflict.
         complete: whether all shapes of the command are known.
         unset: the first two dynamic inputs for which the command gives no shape, in the syntax of
@@ -127,12 +127,14 @@ def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Nam
         own = _NamedSizes(value.name, *bounds)
         before = named.setdefault((spec.profile, name), [])
         for other in () if found else before:
-            where = "in another dimension" if other.input == own.input else f"in {other.input}"
+            same = other.input == own.input
+            first = f"in one dimension of {own.input}" if same else f"in {own.input}"
+            second = "in another dimension" if same else f"in {other.input}"
             if None not in (own.best, other.best) and own.best != other.best:
-                found = f"{name} is {own.best} here and {other.best} {where}"
+                found = f"{name} is {own.best} {first} and {other.best} {second}"
             elif _apart(own, other) or _apart(other, own):
-                here = f"from {own.smallest} to {own.largest}"
-                found = f"{name} is {here} here and from {other.smallest} to {other.largest} {where}"
+                sizes = f"from {own.smallest} to {own.largest}"
+                found = f"{name} is {sizes} {first} and from {other.smallest} to {other.largest} {second}"
         before.append(own)
     return found
 

@@ -25,7 +25,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable(f"the body of {node.op} does not have the inputs and outputs that ONNX requires")
     dropped = [port for port in range(carried, len(node.outputs)) if not node.outputs[port].is_needed]
     if not dropped:
-        raise NotApplicable("all unused outputs are carried from one iteration to the next")
+        raise NotApplicable("every unused output is a value that one iteration passes to the next")
     draft = Draft(model, node)
     kept = [name for port, name in enumerate(node.proto.output) if port not in dropped]
     proto = draft.again(node, outputs=kept)

@@ -79,7 +79,7 @@ def _require_fitting(block: AttentionBlock, model: Model) -> None:
     if [node for node, _ in last.output.uses] != [weighted]:
         raise NotApplicable("the product with V is not the only reader of the probabilities")
     if len({node.scope for node in (block.product, block.softmax, weighted)}) > 1:
-        raise NotApplicable("the products and the softmax are not in the same graph")
+        raise NotApplicable("the matrix products and the softmax of the attention are in different graphs")
 
 
 def _casts(block: AttentionBlock) -> list[Node]:

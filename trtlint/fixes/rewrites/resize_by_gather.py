@@ -84,7 +84,7 @@ def _taps(matrix: Array) -> tuple[Array, Array]:
     count = int(counts.max(initial=0))
     if not counts.all() or count > _MOST_TAPS:
         raise NotApplicable(
-            f"an element of the result depends on no input element, or on more than {_MOST_TAPS}"
+            f"an output element depends on no input element, or on more than {_MOST_TAPS} input elements"
         )
     positions = np.zeros((matrix.shape[1], count), np.int64)
     weights = np.zeros(positions.shape)
