@@ -315,4 +315,4 @@ def test_models_with_different_random_nodes_cannot_be_compared(tmp_path: Path) -
         text = f"{HEADER} g (float[2] x) => (float[2] y) {{ {nodes} }}"
         onnx.save(onnx.parser.parse_model(text), path)
     found = _compare._answer(Pair(before, after).request, {"memory": 1 << 20, "folder": str(tmp_path)})
-    assert found == {"error": "the two models have different nodes that draw random numbers without a seed"}
+    assert found == {"error": "nodes that draw random numbers without a seed differ between the two models"}

@@ -66,7 +66,7 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
     # Count the names, because several subgraphs may use the same name.
     keys, rewritten_keys = (sorted(map(_key, _unseeded(shell))) for shell in shells)
     if keys != rewritten_keys:
-        raise RandomError("the two models have different nodes that draw random numbers without a seed")
+        raise RandomError("nodes that draw random numbers without a seed differ between the two models")
     random = any(draws(node) for shell in shells for node in nodes(shell))
     newer = any(shell.ir_version > IR_VERSION for shell in shells)
     if types is None and not keys and not newer:

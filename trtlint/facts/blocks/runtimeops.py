@@ -38,7 +38,7 @@ def refused_contrib(found: Counter[str]) -> str:
         cause = "the model was optimised for ONNX Runtime"
     else:
         cause = "the model was quantized dynamically by ONNX Runtime"
-    return f"{cause}; the parser has no importer for its operators {', '.join(counted(found))}"
+    return f"{cause}; the parser has no importer for the following operators: {', '.join(counted(found))}"
 
 
 def counted(ops: Counter[str]) -> list[str]:
