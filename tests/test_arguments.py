@@ -186,7 +186,10 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
             loose(trtlint.lint, io.BytesIO(b"model")),
             "path=<BytesIO>: expected a path, paths, an onnx.ModelProto, or the result of torch.onnx.export",
         ),
-        (loose(trtlint.lint, []), "path is empty: expected a model, or files of a build such as log="),
+        (
+            loose(trtlint.lint, []),
+            "path is empty: expected a model, or a keyword with a file of a build (such as log=)",
+        ),
         (
             loose(trtlint.find_facts, None),
             "model=None: expected a path, paths, an onnx.ModelProto, or the result of torch.onnx.export",

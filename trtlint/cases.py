@@ -79,7 +79,9 @@ def cases(
     if isinstance(path, str | os.PathLike | Iterable):
         listed: tuple[str, ...] = read_one("path", path, name)
         if not listed and not given.has_build:
-            raise ArgumentError(f"{name} is empty: expected a model, or files of a build such as log=")
+            raise ArgumentError(
+                f"{name} is empty: expected a model, or a keyword with a file of a build (such as log=)"
+            )
         yield from given.cases(listed)
     elif given.for_torch:
         with _saved(path, name) as file:

@@ -18,7 +18,7 @@ from trtlint.buildfiles.record import read_file
 
 ONLY_TIMES = (
     "this file has only end-to-end times (--exportTimes), which trtlint does not use; "
-    "for layer times, give a file of trtexec --exportProfile"
+    "for layer times, give the file that trtexec --exportProfile writes"
 )
 
 

@@ -87,7 +87,7 @@ def test_files_that_differ_are_named(folder: Path) -> None:
         ),
         (
             [("layers.json", "profile")],
-            "layers.json: the file has no layer times; give a file of trtexec --exportProfile",
+            "layers.json: the file has no layer times; give the file that trtexec --exportProfile writes",
         ),
         ([("profile.json", "layers")], "profile.json: the file has no engine layers"),
         ([("build.log", "layers")], "build.log: the file has no engine layers"),

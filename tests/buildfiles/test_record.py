@@ -34,7 +34,7 @@ PLAN = PlanHeader("tensorrt", "10.8.0")
 UNKNOWN = BuildSettings()
 
 
-NO_TIMES = "f: the file has no layer times; give a file of trtexec --exportProfile"
+NO_TIMES = "f: the file has no layer times; give the file that trtexec --exportProfile writes"
 EMPTY = "the log is empty; save the output of the build, with standard error (2>&1)"
 BINARY = "a binary file, not a log; give the output of the build, as text or .gz"
 

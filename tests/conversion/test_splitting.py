@@ -179,9 +179,9 @@ BIASES = (
     f"{WIDE}, float[6] b = {{1, 2, 3, 4, 5, 6}}, float[1] short = {{1}}, "
     "float[2,6] large = {1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}"
 )
-NO_MATRIX = "the second operand of the product is not a stored matrix"
-SCALED = "the product is transposed or scaled"
-NO_BIAS = "the Add after the product does not add a stored bias"
+NO_MATRIX = "the second operand of the matrix product is not a stored matrix"
+SCALED = "the matrix product is transposed or scaled"
+NO_BIAS = "the Add after the matrix product does not add a stored bias"
 NO_COLUMNS = "the result is not split into columns"
 NEITHER = "the result is neither split nor reshaped"
 SEVERAL = "several operators read the result"
@@ -232,7 +232,7 @@ def test_products_before_a_split(body: str, reason: str) -> None:
          "float[2,6] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, int64[3] sizes = {2, 2, 2}",
          "float[2,6] x", NO_MATRIX),
         (f"a = MatMul (x, w) {THREE}", f"{numbers(8, 6)}", "float[2,8] x, int64[3] sizes",
-         "the sizes of the parts are known only at run time"),
+         "the output sizes of the Split are known only at run time"),
     ],
 )  # fmt: skip
 def test_products_of_other_operands(body: str, constants: str, x: str, reason: str) -> None:

@@ -71,7 +71,7 @@ def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> N
         ({"since": "soon"}, "since", "'soon' is not a release number"),
         ({"applies": "{tensort: '*'}"}, "applies", "unknown key 'tensort'; did you mean 'tensorrt'?"),
         ({"applies": "{tensorrt: 10.7}"}, "applies", "'10.7' is not a PEP 440 version specifier"),
-        ({"applies": "{}"}, "applies", "name a product"),
+        ({"applies": "{}"}, "applies", "add the key tensorrt or tensorrt-rtx"),
         ({"where": 'opp == "Relu"'}, "where", "unknown name 'opp'"),
         ({"where": 'op == "Relu" and'}, "where", "where: "),
         ({"where": "target.fp61"}, "where", "fp61"),

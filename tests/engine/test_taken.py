@@ -20,6 +20,9 @@ from trtlint.model.graph import Node
 from trtlint.target.target import Target
 
 LINES = minors("tensorrt")
+NEXT = "the nearest newer release that accepts this part of the model"
+LAST = "the nearest older release that accepts this part of the model is TensorRT "
+NO_NEWER = f"; no newer release up to {LINES[-1]} does"
 REFUSED = "10.0", "10.1"
 ONLY = {"tensorrt": "<10.1,>=10.0", "tensorrt-rtx": "none"}
 OTHER: dict[Product, str] = {"tensorrt": "<10.2,>=10.1", "tensorrt-rtx": "none"}
@@ -89,13 +92,12 @@ def test_the_nearest_accepting_lines_surround_the_target(refused: set[str], vers
     assert found.first_taken == (after[0] if after else None)
     assert found.last_taken == (before[-1] if before else None)
     words = taken_words(found, "tensorrt")
-    assert (f"first accepted by: TensorRT {found.first_taken}" in words) == bool(after)
-    assert (f"no release up to {LINES[-1]} accepts this part of the model" in words) == (
+    assert words.startswith(f"{NEXT} is TensorRT {found.first_taken}") == bool(after)
+    assert (f"no TensorRT release up to {LINES[-1]} accepts this part of the model" in words) == (
         not after and not before
     )
-    assert (f"; last accepted by: TensorRT {found.last_taken}" in words) == bool(after and before)
-    newest = f"the last release up to {LINES[-1]} that accepts this part of the model is TensorRT "
-    assert (words == f"{newest}{found.last_taken}") == bool(before and not after)
+    assert (f"; the nearest older release is TensorRT {found.last_taken}" in words) == bool(after and before)
+    assert (words == f"{LAST}{found.last_taken}{NO_NEWER}") == bool(before and not after)
 
 
 @pytest.mark.parametrize(
@@ -134,23 +136,20 @@ def test_the_sentence_is_added_to_the_advice() -> None:
     refusal = Refusal("parse", "Abs", "", lines=LINES[:2], limit="on every GPU")
     finding = replace(handmade.SCALE, refusal=refusal, advice=("Change it.",))
     found = with_taken(finding, Target(version=LINES[0]))
-    assert found.advice == ("Change it.", f"first accepted by: TensorRT {LINES[2]}")
+    assert found.advice == ("Change it.", f"{NEXT} on every GPU is TensorRT {LINES[2]}")
     assert found.refusal == replace(refusal, first_taken=LINES[2], last_taken=None)
     assert replace(found, advice=finding.advice, refusal=refusal) == finding
     everywhere = replace(finding, refusal=replace(refusal, lines=LINES))
     assert with_taken(everywhere, Target(version=LINES[0])).advice[1:] == (
-        f"no release up to {LINES[-1]} accepts this part of the model on every GPU",
+        f"no TensorRT release up to {LINES[-1]} accepts this part of the model on every GPU",
     )
     newest = replace(finding, refusal=Refusal("parse", "Abs", "", lines=LINES[-1:]))
-    assert with_taken(newest, Target(version=LINES[-1])).advice[1:] == (
-        f"the last release up to {LINES[-1]} that accepts this part of the model is TensorRT {LINES[-2]}",
-    )
+    assert with_taken(newest, Target(version=LINES[-1])).advice[1:] == (f"{LAST}{LINES[-2]}{NO_NEWER}",)
     for same in (replace(finding, refusal=None), replace(finding, refusal=replace(refusal, lines=()))):
         assert with_taken(same, Target(version=LINES[0])) is same
 
 
 UNKNOWN = "it is unknown whether releases before TensorRT 10.16 accept this part of the model"
-LAST = f"the last release up to {LINES[-1]} that accepts this part of the model is TensorRT "
 
 
 @pytest.mark.parametrize(
@@ -158,8 +157,8 @@ LAST = f"the last release up to {LINES[-1]} that accepts this part of the model 
     [
         ("documented", "10.16", "10.16", UNKNOWN),
         ("documented", "10.16", None, UNKNOWN),
-        ("source", "10.16", "10.16", f"{LAST}10.15"),
-        ("documented", "10.15", "10.16", f"{LAST}10.14"),
+        ("source", "10.16", "10.16", f"{LAST}10.15{NO_NEWER}"),
+        ("documented", "10.15", "10.16", f"{LAST}10.14{NO_NEWER}"),
     ],
 )
 def test_releases_whose_parser_was_not_tried(
@@ -170,13 +169,15 @@ def test_releases_whose_parser_was_not_tried(
     shown = with_taken(found, Target(version=version))
     assert shown.advice[-1] == expected
     assert shown.refusal is not None
-    assert shown.refusal.last_taken == (None if expected == UNKNOWN else expected.rsplit(" ", 1)[1])
+    assert shown.refusal.last_taken == (
+        None if expected == UNKNOWN else expected.removeprefix(LAST).removesuffix(NO_NEWER)
+    )
 
 
 def test_a_newer_release_that_accepts_is_known() -> None:
     lines = LINES[LINES.index("10.16") : -1]
     found = replace(handmade.SCALE, refusal=Refusal("parse", "Abs", "", known="documented", lines=lines))
-    assert with_taken(found, Target(version="10.16")).advice[-1] == f"first accepted by: TensorRT {LINES[-1]}"
+    assert with_taken(found, Target(version="10.16")).advice[-1] == f"{NEXT} is TensorRT {LINES[-1]}"
 
 
 def test_a_refusal_of_much_older_releases_does_not_make_the_releases_between_known() -> None:

@@ -290,7 +290,7 @@ def test_what_cannot_be_cut_out_is_not_proven() -> None:
     draft = Draft(model, model.graph.nodes[0])
     draft.op("Neg", "y", out="y")
     found = prove(model, draft.patch("copies", model.graph.nodes))
-    assert (found.equal, found.words) == (False, "the rewritten nodes have a cycle")
+    assert (found.equal, found.words) == (False, "the rewritten nodes form a cycle")
 
 
 def test_proofs_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,7 +179,10 @@ def test_a_quantized_tensor_that_leaves_a_body_stays_quantized() -> None:
     model = small(text)
     node = node_of(model, "QuantizeLinear", "If_0/then_branch")
     found = proposed("float-quantizers", Fact(node=node), model)
-    assert whole(found) == "the quantized tensor does not have 8 or 16 bits, or is an output"
+    assert (
+        whole(found)
+        == "the quantized tensor holds no 8-bit or 16-bit integers, or is an output of the model or a body"
+    )
 
 
 def test_a_scaled_query_that_leaves_a_body_stays_scaled() -> None:

@@ -229,7 +229,7 @@ def test_a_way_from_a_scaling_is_bounded(steps: int, fits: bool) -> None:
     chain = "  ".join(f"v{index + 1} = Neg (v{index})" for index in range(steps))
     why = walk(f"v0 = Mul (x, s)  {chain}  y = MatMul (v{steps}, w)", "v0", "y")
     assert why == (
-        "" if fits else "there are too many operators between the scaling and the product of Q and K"
+        "" if fits else "there are too many operators between the scaling and the matrix product of Q and K"
     )
 
 

@@ -63,8 +63,8 @@ def test_the_type_of_the_computation(kind: str, number: int, opset: int, setting
         ("2,4", 4, 2, CHANNELS),
         ("2,C,2,2", 4, 2, CHANNELS),
         ("2,3,2,2", 3, 2, CHANNELS),
-        ("2,4,2,2", 2, 2, "gain and bias have one number per group instead of one per channel"),
-        ("2,4,2,2", "N", 2, "the type of the data, or the size of the gain, is not known"),
+        ("2,4,2,2", 2, 2, "scale and bias have one number per group instead of one per channel"),
+        ("2,4,2,2", "N", 2, "the type of the data, or the size of the scale, is not known"),
         ("2,4,2,2", 4, 0, SHAPE),
     ],
 )

@@ -182,7 +182,7 @@ def test_values_for_messages() -> None:
         ("heads.size", 1, "'heads' is a number and has no field 'size'"),
         ("axes['a'] == 1", 1, "has no element ['a']"),
         ("heads[0] == 1", 1, "has no element [0]"),
-        ("axes[heads] == 1", 6, "must be a literal integer or text"),
+        ("axes[heads] == 1", 6, "must be an integer or a quoted text"),
         ("causal == None", 11, "known(x)"),
         ("causal is True", 11, "'is' is not supported"),
         ("heads + 'a' == 1", 9, "must be a number"),

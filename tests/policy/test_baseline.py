@@ -307,7 +307,7 @@ def test_no_baseline_is_written_that_cannot_be_read(
 ) -> None:
     monkeypatch.setattr("trtlint.policy.baseline._MOST_BYTES", 100)
     assert work.run("models", "--write-baseline", "known.json") == 2
-    assert "a baseline of 3 sites would be larger than the limit of 0 MiB" in capsys.readouterr().err
+    assert "a baseline with 3 entries would exceed the limit of 0 MiB" in capsys.readouterr().err
     assert not (work.path / "known.json").exists()
 
 

@@ -32,7 +32,7 @@ def test_addresses(text: str, name: str) -> None:
 
 
 _KNOWN = "unsupported address; use one of https://, hf://, s3://"
-_LOCAL = "http:// is only allowed for this machine; use https://"
+_LOCAL = "http:// is allowed only for a server on this machine; use https://"
 _SECRET = "https://example.com: remove the password from the address, because logs would show the password"
 
 

@@ -123,16 +123,16 @@ def test_the_whole_file_is_requested_in_one_version() -> None:
         ),
         (
             Response(206, b"abc", {"Content-Range": "bytes 1-3/100"}),
-            "the server did not return the requested part",
+            "the server did not return the requested part of the file",
         ),
         (
             Response(206, b"abc", {"Content-Range": "bytes x-3/100"}),
-            "the server did not return the requested part",
+            "the server did not return the requested part of the file",
         ),
-        (Response(206, b"abc"), "the server did not return the requested part"),
+        (Response(206, b"abc"), "the server did not return the requested part of the file"),
         (
             Response(200, b"abc", {"Content-Range": "bytes 2-4/100"}),
-            "the server did not return the requested part",
+            "the server did not return the requested part of the file",
         ),
         (Response(412), "the file changed while it was read"),
         (Response(404), "the server returned 404 Reason"),

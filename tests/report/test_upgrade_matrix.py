@@ -173,7 +173,7 @@ class TestReleasesThatTakeIt:
 
     def test_a_later_release(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.refusal(capsys, "9.3", "gelu.onnx") == (
-            "first accepted by: TensorRT 10.0",
+            "the nearest newer release that accepts this part of the model is TensorRT 10.0",
             ("10.0", None),
         )
 
@@ -184,7 +184,7 @@ class TestReleasesThatTakeIt:
         model = model.replace("Unknown", "Bernoulli")
         onnx.save(onnx.parser.parse_model(model), folder / "b.onnx")
         words, data = self.refusal(capsys, "10.7", "b.onnx")
-        assert words.startswith("no release up to 1")
+        assert words.startswith("no TensorRT release up to 1")
         assert words.endswith(" accepts this part of the model")
         assert data == (None, None)
 

@@ -93,7 +93,7 @@ def from_json(root: object) -> Profile | None:
     if "latencyMs" in root[0]:
         raise BuildFileError(
             "this file has only end-to-end times (--exportTimes), which trtlint does not use; "
-            "for layer times, give a file of trtexec --exportProfile"
+            "for layer times, give the file that trtexec --exportProfile writes"
         )
     return profile_from_json(root) if root[0].keys() & {"count", "timeMs", "averageMs"} else None
 

@@ -208,7 +208,7 @@ def _only_times(content: BuildFile) -> Profile:
     if isinstance(content, Log) and content.profiles:
         return content.profiles[-1]
     if not isinstance(content, Profile):
-        raise BuildFileError("the file has no layer times; give a file of trtexec --exportProfile")
+        raise BuildFileError("the file has no layer times; give the file that trtexec --exportProfile writes")
     return content
 
 

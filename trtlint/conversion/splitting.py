@@ -62,9 +62,9 @@ def split_product(node: Node, model: Model) -> Patch:
     weights = _stored(node.input(1), model)
     transposed = node.op == "Gemm" and bool(node.number("transB", 0))
     if node.op not in ("MatMul", "Gemm") or weights is None or weights.ndim != _MATRIX or not weights.size:
-        raise NotApplicable("the second operand of the product is not a stored matrix")
+        raise NotApplicable("the second operand of the matrix product is not a stored matrix")
     if node.op == "Gemm" and (node.number("transA", 0), node.number("alpha", 1)) != (0, 1):
-        raise NotApplicable("the product is transposed or scaled")
+        raise NotApplicable("the matrix product is transposed or scaled")
     count = weights.shape[0 if transposed else 1]
     value, removed = node.output, [node]
     bias = None
@@ -72,7 +72,7 @@ def split_product(node: Node, model: Model) -> Patch:
     if reader.op == "Add":
         bias = next((held for each in reader.inputs if (held := _stored(each, model)) is not None), None)
         if bias is None or bias.shape != (count,):
-            raise NotApplicable("the Add after the product does not add a stored bias")
+            raise NotApplicable("the Add after the matrix product does not add a stored bias")
         removed.append(reader)
         value, reader = reader.output, _reader(reader.output)
     found = _split(value, reader, count, model)
@@ -222,7 +222,7 @@ def _sizes(reader: Node, axis: int, model: Model) -> list[int]:
         shape = model.constants.dimensions(value)
         size = None if shape is None or axis >= len(shape) else shape[axis]
         if not isinstance(size, int):
-            raise NotApplicable("the sizes of the parts are known only at run time")
+            raise NotApplicable("the output sizes of the Split are known only at run time")
         found.append(size)
     return found
 

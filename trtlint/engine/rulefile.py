@@ -249,7 +249,9 @@ class _FrontMatterReader:
             return dict.fromkeys(PRODUCTS, "")
         ranges = _ranges(item.mapping("applies", PRODUCTS))
         if not ranges:
-            raise FrontMatterError("'applies' is empty; name a product, or remove the key", item.line)
+            raise FrontMatterError(
+                "'applies' is empty; add the key tensorrt or tensorrt-rtx, or remove 'applies'", item.line
+            )
         return ranges
 
     def _mark(self, find: str, pattern: Pattern | None) -> Mapping[str, Template | None]:

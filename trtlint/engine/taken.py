@@ -116,16 +116,17 @@ def _begins_with_runs(refusal: Refusal, product: Product) -> bool:
 
 
 def taken_words(refusal: Refusal, product: Product) -> str:
-    """Return a text that names the accepting releases, such as ``first accepted by: TensorRT 10.7``."""
+    """Return a text that names the accepting releases, such as the nearest newer release."""
     name = PRODUCTS[product]
-    if refusal.first_taken is not None:
-        words = f"first accepted by: {name} {refusal.first_taken}"
-        older = refusal.last_taken
-        return words if older is None else f"{words}; last accepted by: {name} {older}"
-    newest = minors(product)[-1]
     part = "this part of the model" + (f" {refusal.limit}" if refusal.limit else "")
+    if refusal.first_taken is not None:
+        words = f"the nearest newer release that accepts {part} is {name} {refusal.first_taken}"
+        older = refusal.last_taken
+        return words if older is None else f"{words}; the nearest older release is {name} {older}"
+    newest = minors(product)[-1]
     if _begins_with_runs(refusal, product) and refusal.last_taken is None:
         return f"it is unknown whether releases before {name} {_FIRST_RUN[product]} accept {part}"
     if refusal.last_taken is None:
-        return f"no release up to {newest} accepts {part}"
-    return f"the last release up to {newest} that accepts {part} is {name} {refusal.last_taken}"
+        return f"no {name} release up to {newest} accepts {part}"
+    words = f"the nearest older release that accepts {part} is {name} {refusal.last_taken}"
+    return f"{words}; no newer release up to {newest} does"

@@ -50,7 +50,7 @@ def region_of(model: Model, patch: Patch) -> Region:
 
     Raises:
         RegionError: the nodes cannot be extracted.
-        EditError: the rewritten nodes have a cycle.
+        EditError: the rewritten nodes form a cycle.
     """
     core = _convex([*patch.touched, *patch.around], patch)
     if not core:
@@ -86,7 +86,7 @@ def region_of(model: Model, patch: Patch) -> Region:
     inputs = tuple(dict.fromkeys(value for value in reads if value not in computed))
     order = topological_order(after)
     if order is None:
-        raise EditError("the rewritten nodes have a cycle")
+        raise EditError("the rewritten nodes form a cycle")
     return Region(
         tuple(nodes),
         _model(before, (), inputs, outputs, model),

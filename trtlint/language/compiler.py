@@ -143,7 +143,7 @@ class Compiler:
         except (ValueError, TypeError):
             index = None
         if isinstance(index, bool) or not isinstance(index, int | str):
-            raise self.error("the index must be a literal integer or text", node.slice)
+            raise self.error("the index must be an integer or a quoted text", node.slice)
         wanted = "mapping" if isinstance(index, str) else "tuple"
         fitting = [kind for kind in kinds if kind.name in (wanted, "anything")]
         if kinds and not fitting:

@@ -120,7 +120,9 @@ def _line(raw: str, number: int) -> PatternLine:
         else:
             raise PatternError(f"{word!r} is not a valid output name", number, column)
     if len(inputs) > MAX_ARGUMENTS or len(outputs) > MAX_ARGUMENTS:
-        raise PatternError(f"a line has at most {MAX_ARGUMENTS} inputs and outputs", number)
+        raise PatternError(
+            f"a line may have at most {MAX_ARGUMENTS} inputs and {MAX_ARGUMENTS} outputs", number
+        )
     ops = frozenset(_operators(found, number))
     return PatternLine(number, ops, tuple(inputs), tuple(outputs), more_inputs, more_outputs)
 

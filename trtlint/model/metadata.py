@@ -70,4 +70,6 @@ def _verify(copy: Path, key: str, value: str) -> None:
     """Raise an error if the copy does not have the new value, for example because the model is truncated."""
     entries = decode(read(copy).data).metadata_props
     if [text(entry.value) for entry in entries if text(entry.key) == key] != [value]:
-        raise ModelError("the copy does not contain the new metadata value; the model may be damaged")
+        raise ModelError(
+            "the new metadata value is missing in the written copy; the original model may be damaged"
+        )

@@ -218,7 +218,7 @@ class Baseline:
         text = f'{{\n  "schema": {json.dumps(SCHEMA)},\n  "entries": {body}\n}}\n'
         if len(text) > _MOST_BYTES:  # all of it is ASCII
             raise BaselineError(
-                f"{shown(self.file)}: a baseline of {len(entries):,} sites would be larger than the limit of "
+                f"{shown(self.file)}: a baseline with {len(entries):,} entries would exceed the limit of "
                 f"{_MOST_BYTES >> 20} MiB; write one baseline for each folder of models"
             )
         replace_text(self.file, text, protected)

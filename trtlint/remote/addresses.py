@@ -71,7 +71,7 @@ def parse(text: str) -> Address:
             f"{scheme}://{host}: remove the password from the address, because logs would show the password"
         )
     if scheme == "http" and not is_loopback(host or ""):
-        raise SettingError(f"{shown}: http:// is only allowed for this machine; use https://")
+        raise SettingError(f"{shown}: http:// is allowed only for a server on this machine; use https://")
     return Address(text, shown, scheme)
 
 

@@ -105,7 +105,7 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
             self._require_same(response)
             if start is not None and (response.status != _PARTIAL or _first(response) != start):
                 response.close()
-                raise OSError("the server did not return the requested part")
+                raise OSError("the server did not return the requested part of the file")
             data = b""
             while len(data) <= most and (chunk := await response.content.read(most + 1 - len(data))):
                 data += chunk

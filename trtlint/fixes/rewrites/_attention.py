@@ -134,7 +134,7 @@ def require_way_down(scale: Scaling, end: Node) -> None:
         if reader.op in QUANTIZE:
             raise NotApplicable("the scaled tensor is quantized")
         value = reader.output
-    raise NotApplicable("there are too many operators between the scaling and the product of Q and K")
+    raise NotApplicable("there are too many operators between the scaling and the matrix product of Q and K")
 
 
 def without(scales: Iterable[Scaling], gone: Iterable[Node] = ()) -> list[tuple[Node, int, str]]:

@@ -61,7 +61,7 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
     is_cached = any(node.input(port) is not None for port in (8, 9))
     if is_cached or any(value.is_needed for value in node.outputs[3:]):
         raise NotApplicable(
-            "trtlint supports neither decoding with a shared cache nor an output of the scores"
+            "MultiHeadAttention decodes with a shared cache, or returns its scores; no rewrite supports this"
         )
     block = _packed_operands(forms, node) if node.input(2) is None else _separate_operands(forms, node)
     key, value, before = block.key, block.value, None

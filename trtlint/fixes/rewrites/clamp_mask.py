@@ -58,7 +58,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if held is None or payload is None or payload.size > MOST_ELEMENTS:
         raise NotApplicable("the mask cannot be read or has too many values")
     if any(reader.scope != node.scope for reader, _ in held.uses) or held.is_output:
-        raise NotApplicable("the mask is an output, or is read in the body of an If or a loop")
+        raise NotApplicable("the mask is an output of the model, or is read in the body of an If or a loop")
     array = np.asarray(payload)
     finite = np.where(np.isfinite(array), np.clip(array, -limit, limit), array).astype(array.dtype)
     name = draft.constant(finite, "mask")

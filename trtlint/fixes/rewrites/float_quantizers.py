@@ -53,7 +53,7 @@ def _of_stored(node: Node, model: Model) -> Patch:
     read = quantizer(node, model)
     if read.data.dtype not in RANGES or node.output.is_output:
         raise NotApplicable(
-            "the quantized tensor is not a stored tensor of 8 or 16 bits, or the result is an output"
+            "the quantized tensor holds no 8-bit or 16-bit integers, or the result is an output of the model"
         )
     payload = model.constants.payload(read.data)
     if payload is None:
@@ -76,7 +76,9 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
     # ONNX's shape inference does not support ONNX Runtime's quantizers.
     dtype = quantize.output.dtype or ("u8" if zero is None else zero.dtype)
     if dtype not in RANGES or quantize.output.is_output or quantize.output.leaves_body:
-        raise NotApplicable("the quantized tensor does not have 8 or 16 bits, or is an output")
+        raise NotApplicable(
+            "the quantized tensor holds no 8-bit or 16-bit integers, or is an output of the model or a body"
+        )
     readers = [reader for reader, _ in quantize.output.uses]
     if any(reader.scope != quantize.scope for reader in readers):
         raise NotApplicable("the quantized tensor is read in the body of an If or a loop")

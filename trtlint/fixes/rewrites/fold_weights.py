@@ -20,7 +20,9 @@ def propose(fact: Fact, model: Model) -> Patch:
             "no operator computes the weight, or the weight depends on values that are not constant"
         )
     if value.is_output or value.producer.scope != node.scope or len(value.producer.outputs) > 1:
-        raise NotApplicable("the weight is an output, or is computed in another graph")
+        raise NotApplicable(
+            "the weight is an output of the model, or its operator has several outputs or is in another graph"
+        )
     array = computed(value, model)
     draft = Draft(model, value.producer)
     draft.constant(array, out=value.name)

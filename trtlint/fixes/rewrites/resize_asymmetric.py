@@ -34,7 +34,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if node.attribute("coordinate_transformation_mode") != "tf_half_pixel_for_nn":
         raise NotApplicable("the coordinates of Resize are not tf_half_pixel_for_nn")
     if node.attribute("mode", "nearest") != "nearest" or node.attribute("nearest_mode") != "floor":
-        raise NotApplicable("Resize does not use mode=nearest and nearest_mode=floor")
+        raise NotApplicable("Resize has a mode other than nearest, or a nearest_mode other than floor")
     if node.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
         raise NotApplicable("Resize keeps the aspect ratio")
     factors = _factors(node, model)

@@ -26,7 +26,9 @@ def propose(fact: Fact, model: Model) -> Patch:
     for constant in constants:
         value = constant.outputs[0]
         if value.is_output or constant.scope:
-            raise NotApplicable("the constant is an output, or is in the body of an If or a loop")
+            raise NotApplicable(
+                "the constant is an output of the model, or is in the body of an If or a loop"
+            )
         array = known(value, model)
         if array is None:
             raise NotApplicable("the elements of the constant cannot be read")

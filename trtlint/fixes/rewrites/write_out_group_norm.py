@@ -30,11 +30,11 @@ def propose(fact: Fact, model: Model) -> Patch:
     dtype, count = value.dtype, gain.shape[0] if gain.shape else None
     channels = value.shape[1] if len(value.shape) > 2 else None
     if dtype not in FLOAT_DTYPES or dtype is None or not isinstance(count, int):
-        raise NotApplicable("the type of the data, or the size of the gain, is not known")
+        raise NotApplicable("the type of the data, or the size of the scale, is not known")
     if not isinstance(channels, int) or channels % groups:
         raise NotApplicable("the number of channels is not known, or is no multiple of the number of groups")
     if count not in (1, channels):
-        raise NotApplicable("gain and bias have one number per group instead of one per channel")
+        raise NotApplicable("scale and bias have one number per group instead of one per channel")
     opset = opset_of(model)
     stashed = node.integer("stash_type", 1) == 1 and opset >= _BY_CHANNEL
     # https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html
