@@ -196,7 +196,7 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         ),
         (
             loose(trtlint.find_facts, "model.onnx", ["attention"]),
-            "names=<list>: expected kinds of facts as separate arguments, such as 'attention'",
+            "names=<list>: expected a string such as 'attention'; pass each kind of fact separately",
         ),
         (
             loose(trtlint.upgrade, "model.onnx", "8.6..10.7"),

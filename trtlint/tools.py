@@ -53,7 +53,9 @@ def find_facts(
     """
     for name in names:
         if not isinstance(name, str):
-            raise ArgumentError.of("names", name, "kinds of facts as separate arguments, such as 'attention'")
+            raise ArgumentError.of(
+                "names", name, "a string such as 'attention'; pass each kind of fact separately"
+            )
         if name not in kinds():
             raise ArgumentError(f"unknown kind of facts {name!r}{did_you_mean(name, kinds())}")
     case = _case(model, target, keywords)

@@ -153,7 +153,10 @@ def test_no_program_is_loaded_without_consent(capsys: pytest.CaptureFixture[str]
         (["--build", "torch_tensorrt.compile(m)"], "which trtlint checks for one release"),
         (["--build", "torch_tensorrt.compile(", "--torch-tensorrt", "2.13"], "not valid Python"),
         (["--torch-tensorrt", "2.13"], "no path given"),
-        (["model.onnx", "--torch-tensorrt", "2.13"], "needs a Python script or notebook, a program"),
+        (
+            ["model.onnx", "--torch-tensorrt", "2.13"],
+            "needs a Python script, a notebook, an exported program",
+        ),
         (["model.onnx", "--torch-python", "python"], "--torch-python needs --torch-tensorrt"),
     ],
 )

@@ -59,7 +59,7 @@ def test_one_that_does_not_hold_names_its_line(monkeypatch: pytest.MonkeyPatch) 
         ("where: static(inputs[0])", "kind: log_message\n  where: name == 'no name'", "no name"),
         ("where: static(inputs[0])", "where: opset + 1", "the expression must be a condition"),
         ("rtx: ==1.6.*", "rtx: 1.6", "1.6 is not a PEP 440 version specifier"),
-        ("rtx: ==1.6.*", "sms: [75]", "the entry names no release"),
+        ("rtx: ==1.6.*", "sms: [75]", "the entry has neither the key 'tensorrt' nor the key 'rtx'"),
         ("rtx: ==1.6.*", "rtx: ==1.6.*\n  types: [fp16]", "the key 'types' is fp16; only"),
         ("source: https:", "source: http:", "is not an https URL"),
         ("says: ", "says: '{nothing}'\n  do: ''\n  #", "nothing"),

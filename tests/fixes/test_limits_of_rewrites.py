@@ -122,7 +122,7 @@ CASES: tuple[tuple[ModuleType, str, str, str, str, int, str], ...] = (
         "sum_of_squares",
         FP16 % f"{SQUARES}  e = Add (s, eps)  r = Sqrt (e)  y = Div (x, r)",
         2,
-        "the result is a 16-bit tensor, so the sum overflows even if it is computed in FP32",
+        "the sum is stored in 16 bits, so it overflows even if an FP32 operator computes it",
     ),
     (
         write_out_sequence,

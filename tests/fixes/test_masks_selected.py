@@ -91,14 +91,14 @@ ADDED = (
         (
             f"{SCORES}  m = Where (keep, zero, less)  x = Add (s, m)  p = Softmax (x)",
             17,
-            "the rewrite would change fully masked rows: adding -1e+09 to all scores "
-            "of a row preserves their differences",
+            "in a fully masked row, scores can still differ after -1e+09 is added to them, "
+            "but the rewrite makes them equal",
         ),
         (
             f"{SCORES}  m = Where (keep, zero, less)  c = Cast <to = 1> (m)  x = Add (s, c)  p = Softmax (x)",
             17,
-            "the rewrite would change fully masked rows: adding -1e+09 to all scores "
-            "of a row preserves their differences",
+            "in a fully masked row, scores can still differ after -1e+09 is added to them, "
+            "but the rewrite makes them equal",
         ),
         (
             f"{SCORES}  h = Cast <to = 10> (s)  m = Where (keep, zero, less)  c = Cast <to = 10> (m)"
@@ -265,7 +265,7 @@ def test_forms_of_masks(body: str, opset: int, expected: str) -> None:
         (
             "-9.9e29",
             "m = Where (keep, zero, number)  x = Add (s, m)",
-            "of a row preserves their differences",
+            "but the rewrite makes them equal",
         ),
         ("1", "x = Where (keep, number, s)", BEYOND),
     ],

@@ -107,7 +107,7 @@ def test_what_a_position_is_made_of_is_widened_with_it(tmp_path: Path) -> None:
         (
             f"""{HEAD} g (float16[3,64] x) => (float16[A,B] y) < int64[1] last = {{-1}} >
             {{ q = Mul (x, x)  y = ReduceSum <keepdims = 1> (q, last) }}""",
-            "the result is a 16-bit tensor, so the sum overflows",
+            "the sum is stored in 16 bits, so it overflows",
         ),
     ],
 )

@@ -137,8 +137,8 @@ def test_outputs_that_are_not_finite_in_fp32_cannot_be_measured(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err == (
-        "error: broken.onnx: cannot be measured: every output contains infinity or NaN in FP32 on "
-        "these inputs (y); the first"
+        "error: broken.onnx: cannot be measured: every output (y) contains infinity or NaN in FP32 on "
+        "these inputs; the first"
         " tensor that is not finite is r, of node root; give realistic inputs with --inputs\n"
     )
     assert not Path("ranges.json").exists()

@@ -106,7 +106,9 @@ def test_the_folder_of_a_wheel_is_absolute() -> None:
 
 
 def test_a_release_needs_a_script_or_a_program() -> None:
-    words = "torch_tensorrt needs a Python script or notebook, a program (.pt2), or a call in command"
+    words = (
+        "torch_tensorrt needs a Python script, a notebook, an exported program (.pt2), or a call in command"
+    )
     for paths in ((), ("m.onnx",)):
         with pytest.raises(SettingError) as error:
             given(*paths)

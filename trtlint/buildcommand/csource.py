@@ -103,7 +103,7 @@ def commands_in_source(text: str, source: str, search: Search) -> tuple[BuildCom
     """
     tokens = _tokens(text)
     if len(tokens) > _MOST_TOKENS:
-        raise CommandError(f"{source}: more than {_MOST_TOKENS:,} tokens, the limit for a program")
+        raise CommandError(f"{source}: more than {_MOST_TOKENS:,} tokens, the limit for a source file")
     ends = [found.start() for found in re.finditer("\n", text)]
     found = [replace(each, line=bisect(ends, each.line) + 1) for each in _shell(tokens, source, search)]
     fields = _STRUCT.search(text) is not None

@@ -254,8 +254,8 @@ def _require_finite(trial: Trial, *, made_up: bool) -> None:
         where = f"; the first tensor that is not finite is {first.tensor}, {kind}"
     remedy = "give real inputs (--inputs)" if made_up else "give realistic inputs with --inputs"
     raise TrialError(
-        "cannot be measured: every output contains infinity or NaN in FP32 on these inputs "
-        f"({_listed(names)}){where}; {remedy}"
+        f"cannot be measured: every output ({_listed(names)}) contains infinity or NaN in FP32 "
+        f"on these inputs{where}; {remedy}"
     )
 
 

@@ -114,8 +114,8 @@ def torch_tasks(
     mine, build = list(dict.fromkeys(paths)), options.torch.build
     if not mine and build is None:
         raise SettingError(
-            f"{options.spelling('torch_tensorrt')} needs a Python script or notebook, a program (.pt2), or a "
-            f"call in {options.spelling('build')}"
+            f"{options.spelling('torch_tensorrt')} needs a Python script, a notebook, an exported program "
+            f"(.pt2), or a call in {options.spelling('build')}"
         )
     programs = any(path.lower().endswith(PROGRAM) for path in mine)
     inputs: list[TorchInput] = []

@@ -164,7 +164,7 @@ def _check(cause: BadRelease) -> None:
     for specifier in cause.applies.values():
         _check_range(specifier)
     if not cause.applies:
-        raise ValueError("the entry names no release")
+        raise ValueError("the entry has neither the key 'tensorrt' nor the key 'rtx'")
     if not _TYPES.issuperset(cause.types):
         raise ValueError(
             f"the key 'types' is {', '.join(cause.types)}; only {', '.join(sorted(_TYPES))} are allowed"

@@ -77,7 +77,7 @@ def _require_fitting(block: AttentionBlock, model: Model) -> None:
         raise NotApplicable("there are operators other than arithmetic between the scores and the softmax")
     last = (block.softmax, *_casts(block))[-1]
     if [node for node, _ in last.output.uses] != [weighted]:
-        raise NotApplicable("the product with V is not the only reader of the probabilities")
+        raise NotApplicable("an operator other than the product with V reads the probabilities")
     if len({node.scope for node in (block.product, block.softmax, weighted)}) > 1:
         raise NotApplicable("the matrix products and the softmax of the attention are in different graphs")
 

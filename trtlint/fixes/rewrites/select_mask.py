@@ -187,8 +187,8 @@ class _Search:
         narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for each in path)
         if self.lowest > _LOWEST_ADDED and not narrowed:
             raise NotApplicable(
-                f"the rewrite would change fully masked rows: adding {self.lowest:.3g} to all scores "
-                "of a row preserves their differences"
+                f"in a fully masked row, scores can still differ after {self.lowest:.3g} is added to them, "
+                "but the rewrite makes them equal"
             )
         if opset_of(self.model) < _EQUAL_SINCE:
             raise NotApplicable(f"Equal does not support floats before opset {_EQUAL_SINCE}")

@@ -62,7 +62,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     chosen.update(dict.fromkeys(more))
     if isinstance(fact, SumOfSquares) and not _is_reduced(fact.node, chosen):
         raise NotApplicable(
-            "the result is a 16-bit tensor, so the sum overflows even if it is computed in FP32"
+            "the sum is stored in 16 bits, so it overflows even if an FP32 operator computes it"
         )
     if isinstance(fact, RoundedInteger) and not _has_path(core[0], core[-1], chosen):
         raise NotApplicable(
