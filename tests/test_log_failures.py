@@ -95,7 +95,7 @@ def findings(folder: Path, *lines: str) -> list[dict[str, Any]]:
             ),
             "LOG132",
             "because of /a/Shape",
-            "without --buildDLAStandalone",
+            "remove --buildDLAStandalone",
         ),
         # Files: https://github.com/onnx/onnx-tensorrt/blob/main/ModelImporter.cpp
         (
