@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from trtlint.case import facts_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
 from trtlint.examples.blocks import evidence_of
 from trtlint.examples.models import model_of_text
 from trtlint.examples.rules import Example, examples
-from trtlint.facts.facts import Facts
 
 Draw = Callable[[random.Random], Iterator[str]]
 """Function that yields the texts of one kind in random order."""
@@ -140,7 +140,7 @@ def _finding(rule: Rule, example: Example) -> str:
         file = Path(folder) / "model.onnx"
         model = None if source is None else model_of_text(source, file, checked=example.checked)
         evidence = evidence_of(example.blocks, model)
-        facts = Facts(model, command=example.command, evidence=evidence, weights=True)
+        facts = facts_of(model, command=example.command, evidence=evidence, weights=True)
         report = evaluate((rule,), facts, example.target)
     for finding in (*report.findings, *report.conditional):
         advice = "\n".join(f"   = help: {each}" for each in finding.advice)

@@ -19,7 +19,7 @@ from tests.engine.rules import make_rule
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.record import FileContents, together
-from trtlint.case import Case
+from trtlint.case import Case, facts_of
 from trtlint.engine.evidence.base import Evidence, Question
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.finding import ModelReport
@@ -317,3 +317,10 @@ def test_the_garbage_collector_rests_while_a_model_is_linted(
         assert (seen, gc.isenabled()) == ([False], enabled)
     finally:
         (gc.enable if before else gc.disable)()
+
+
+def test_facts_of_a_model_read_the_weights_on_request(case: Case) -> None:
+    model = case.load()
+    assert [facts_of(model).reads_weights, facts_of(model, weights=True).reads_weights] == [False, True]
+    cases = (case, replace(case, weights=True))
+    assert [each.open().facts().reads_weights for each in cases] == [False, True]

@@ -1,7 +1,7 @@
 """Define a case: one model with its targets, rules, policy and evidence.
 
-The command line, the Python API, the workers and the fixes all use cases.  In a run, only this module creates
-facts, completes targets, and selects the rules whose data are available.
+The command line, the Python API, the workers and the fixes all use cases.  Only this module creates facts,
+completes targets, and selects the rules whose data are available.
 """
 
 from __future__ import annotations
@@ -316,15 +316,34 @@ class OpenCase:
 
     def _evaluation(self, target: Target) -> Evaluation:
         from trtlint.engine.evaluate import Evaluation
-        from trtlint.facts.facts import Facts
 
         evidence = tuple(each for each in self._evidence(target) if each.judges)
         key = tuple(map(id, evidence))
         if key not in self._evaluations:
             case = self.case
-            facts = Facts(self.model, command=case.command, evidence=evidence, weights=case.weights)
+            facts = facts_of(self.model, command=case.command, evidence=evidence, weights=case.weights)
             self._evaluations[key] = Evaluation(facts)
         return self._evaluations[key]
+
+
+def facts_of(
+    model: Model | None,
+    *,
+    command: BuildCommand | None = None,
+    evidence: Iterable[Evidence] = (),
+    weights: bool = False,
+) -> Facts:
+    """Return the facts about a loaded model, without rules and targets.
+
+    Args:
+        model: the model; None if there is only evidence.
+        command: the build command of the model.
+        evidence: builds of the model, and results of experiments.
+        weights: whether to read the weights.
+    """
+    from trtlint.facts.facts import Facts
+
+    return Facts(model, command=command, evidence=evidence, weights=weights)
 
 
 @lru_cache(maxsize=64)

@@ -45,7 +45,7 @@ def test_rows_beyond_the_limit(rows: int, more: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("size", "more"), [(27, False), (26, True)])
 def test_bytes_beyond_the_limit(size: int, more: bool, tmp_path: Path) -> None:
     found, said = converted(tmp_path, {"n": [1, 2, 3]}, bytes=size)
-    reason = "the rows of the file exceed 0 MiB as JSON Lines; scan fewer models at a time"
+    reason = "the rows of the file, written as JSON Lines, exceed 0 MiB; scan fewer models at a time"
     assert (len(found), said) == ((2, [reason]) if more else (3, []))
 
 

@@ -92,7 +92,10 @@ def test_a_long_text_in_every_row_of_a_table(
     file = table(tmp_path, 100_000, message="x" * 200_000)
     assert file.stat().st_size < 20_000
     assert run(["trend", str(file), str(file)]) == 3
-    assert f"error: {file}: the rows of the file exceed 16 MiB as JSON Lines" in capsys.readouterr().err
+    assert (
+        f"error: {file}: the rows of the file, written as JSON Lines, exceed 16 MiB"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])

@@ -46,4 +46,4 @@ def read_build_file(path: Path) -> BuildFile:
         content: BuildFile | None = module.from_json(root)
         if content is not None:
             return content
-    raise BuildFileError("unknown JSON: neither layer information nor a profile or metadata", line=1)
+    raise BuildFileError("unknown JSON: it is not layer information, a profile or metadata", line=1)

@@ -1,10 +1,11 @@
 """Choose the type of every operator by a minimum cut.
 
-Casts have a cost, and operators in FP32 have a cost. The types with the lowest total cost are a minimum cut
-of a flow network (https://networkx.org/documentation/stable/reference/algorithms/flow.html).  The vertices of
+Casts have a cost, and operators in FP32 have a cost. A minimum cut of a flow network gives the types with the
+lowest total cost (https://networkx.org/documentation/stable/reference/algorithms/flow.html). The vertices of
 the network are the operators. Operators on the source side of the cut stay in FP32. Operators on the sink
 side become 16-bit. Large matrix products have a high cost in FP32, so they become 16-bit unless they must
-stay in FP32.  The products therefore split the network into independent parts.
+stay in FP32. So the type of each product is known before the cut. The flow network falls apart at the
+products into parts that are solved one by one.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
+from trtlint.case import facts_of
 from trtlint.facts.base import Fact
-from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.normalization import Normalization
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import Model
@@ -37,7 +37,7 @@ class Island(Struct, frozen=True):
 
 def islands(model: Model) -> list[Island]:
     """Return all groups of operators: attention blocks, then norms, then quantizers."""
-    facts = Facts(model)
+    facts = facts_of(model)
     found = [
         Island("attention", nodes)
         for fact in facts.of("attention")

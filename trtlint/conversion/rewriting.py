@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
+from trtlint.case import facts_of
 from trtlint.conversion.splitting import SINCE, split_product
 from trtlint.conversion.weight import is_product
 from trtlint.conversion.writing import ConvertedModel, is_external, write
-from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.constant import Constant
 from trtlint.fixes.edit import apply
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, name_of, opset_of
@@ -97,7 +97,7 @@ def apply_to(
 
 def _attention(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[ProductRewrite]:
     """Yield rewrites of attention: apply the scale to Q, and clamp mask values to the FP16 range."""
-    facts = Facts(model)
+    facts = facts_of(model)
     for fact in facts.of("attention"):
         scores = next((step.node for step in fact.chain if step.role == "scores"), None)
         if scores is None or scores.path not in wanted:

@@ -116,7 +116,7 @@ def _begins_with_runs(refusal: Refusal, product: Product) -> bool:
 
 
 def taken_words(refusal: Refusal, product: Product) -> str:
-    """Return a text that names the accepting releases, such as the nearest newer release."""
+    """Return a text that names the nearest releases that accept the refused part of the model."""
     name = PRODUCTS[product]
     part = "this part of the model" + (f" {refusal.limit}" if refusal.limit else "")
     if refusal.first_taken is not None:

@@ -21,10 +21,10 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trtlint.case import facts_of
 from trtlint.examples.models import ModelTextError, model_of_text
 from trtlint.examples.rules import ExampleResult, Outcome, newest, taken, target_of
 from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
-from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.rejection import rejections
 from trtlint.knowledge.parsers import lines_of
 from trtlint.knowledge.releases import Product
@@ -93,7 +93,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
     product = example.target.product
     reasons = [
         (condition, rejection.says)
-        for condition, rejection in rejections(Facts(model, weights=True))
+        for condition, rejection in rejections(facts_of(model, weights=True))
         if example.line in lines_of(product, rejection.versions.get(product, "none"))
     ]
     if any(condition is entry.condition for condition, _ in reasons):

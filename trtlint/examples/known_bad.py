@@ -11,13 +11,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from trtlint.case import facts_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.rule import Rule
 from trtlint.examples.conditions import read_example, texts_of
 from trtlint.examples.models import ModelTextError, model_of_text
 from trtlint.examples.rules import ExampleResult, Outcome
 from trtlint.facts.blocks.knownbad import PATH, BadReleaseEntry, entries
-from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.known_bad import KnownBad
 
 KIND = "known_bad"
@@ -59,7 +59,7 @@ def _outcome(
         model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)
     except (ModelTextError, ValueError) as error:
         return "unreadable", str(error)
-    facts = Facts(model, weights=True)
+    facts = facts_of(model, weights=True)
     report = evaluate(rules, facts, example.target)
     # No two entries have both the same sentence and the same source.
     said = {

@@ -41,12 +41,12 @@ from msgspec.structs import replace
 
 from trtlint.buildcommand import BuildCommand, CommandError, read_commands
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.case import facts_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.examples.blocks import RELEASE, ExampleBlock, evidence_of, examples_in
 from trtlint.examples.models import BrokenTextError, ModelTextError, model_of_text
-from trtlint.facts.facts import Facts
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
@@ -213,7 +213,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     target = complete(example.target, record).target
     if target.version is None:
         target = replace(target, version=newest(rule.applies, target.product))
-    facts = Facts(model, command=example.command, evidence=evidence, weights=True)
+    facts = facts_of(model, command=example.command, evidence=evidence, weights=True)
     report = evaluate((rule,), facts, target)
     if report.findings:
         return _placed(example, [site.node for finding in report.findings for site in finding.sites])

@@ -70,7 +70,7 @@ def _begins_without_condition(node: onnx.NodeProto) -> bool:
 def gather_elements() -> Any:
     """Return an implementation of GatherElements.
 
-    The evaluator's own implementation rejects a negative axis, and an axis of more than 32 elements
+    The evaluator's own implementation rejects a negative axis, and more than 32 elements along the axis
     (https://github.com/onnx/onnx/blob/main/onnx/reference/ops/op_gather_elements.py).
     """
     from onnx.reference.op_run import OpRun

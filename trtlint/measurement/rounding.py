@@ -27,7 +27,9 @@ _MOST_SPLIT = 2.0**110
 
 
 def rounded(name: str, result: str, format_: Format, write: GraphWriter) -> str:
-    """Add operators that round an FP32 tensor to a narrow type.  Return the name of the FP32 result.
+    """Add operators that round the values of an FP32 tensor to those of a narrow type.
+
+    The result is an FP32 tensor again.  Return its name.
 
     Args:
         name: the tensor.

@@ -1,4 +1,4 @@
-"""Compute layers that quantize and dequantize."""
+"""Evaluate the outputs of layers that quantize or dequantize."""
 
 from __future__ import annotations
 

@@ -124,8 +124,8 @@ def join(
 def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> bool:
     """Return whether regions can be part of a cycle.
 
-    Nodes are in topological order, so regions of consecutive nodes have no cycle.  But the providers treat
-    nodes with the same name as one node, and this can create a cycle.
+    Nodes are in topological order, so there is no cycle between regions of consecutive nodes.  But the
+    providers treat nodes with the same name as one node, and this can create a cycle.
     """
     if any(region[-1] - region[0] + 1 != len(region) for region in regions):
         return True

@@ -56,7 +56,8 @@ def _write(request: dict[str, Any], lines: BinaryIO) -> None:
             if size > request["bytes"]:
                 limit = f"{request['bytes'] >> 20} MiB"
                 raise _TooMuchError(
-                    f"the rows of the file exceed {limit} as JSON Lines; scan fewer models at a time"
+                    f"the rows of the file, written as JSON Lines, exceed {limit}; scan fewer models at "
+                    "a time"
                 )
             lines.write(line)
 

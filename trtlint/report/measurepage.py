@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from trtlint.case import facts_of
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import Row
-from trtlint.facts.facts import Facts
 from trtlint.facts.figures import figure
 from trtlint.measurement.band import Verdict
 from trtlint.measurement.formats import FORMATS, Format
@@ -228,7 +228,7 @@ def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
 
 def _drawn(found: Measurement, kept: KeptNodes, model: Model) -> Iterator[Markup]:
     """Draw the nodes to keep in FP32, together with their neighbours."""
-    behind = PageData(Facts(model, evidence=(RangeEvidence(found),)))
+    behind = PageData(facts_of(model, evidence=(RangeEvidence(found),)))
     wanted, margin = frozenset(kept.nodes), frozenset(kept.margin)
     rows = [
         Row(

@@ -1,4 +1,4 @@
-"""Findings as node data for Model Explorer, which colours the nodes with findings.
+"""Findings as node data for Model Explorer, which colours each node that has a finding.
 
 Format: https://github.com/google-ai-edge/model-explorer/wiki/2.-User-Guide#custom-node-data. The ONNX adapter
 of Model Explorer defines the names of graphs and nodes: https://github.com/justinchuby/model-explorer-onnx

@@ -110,6 +110,7 @@ def torch_tasks(
         SettingError: an option cannot be used.
     """
     from trtlint.runs.torchjob import TorchInput, read_input
+    from trtlint.torch_tensorrt.options import for_release
 
     mine, build = list(dict.fromkeys(paths)), options.torch.build
     if not mine and build is None:
@@ -129,7 +130,12 @@ def torch_tasks(
         calls = evidence.script.calls
     request = _request(options, release, calls) if programs else None
     inputs += [read_input(Path(path), release, request) for path in mine]
-    return [_task(reader, release, each) for each in inputs]
+    tasks = []
+    for given in inputs:
+        settings = reader.settings_of(given.path)
+        settings = replace(settings, targets=for_release(settings.targets, release, given.options))
+        tasks.append(Task.of(settings, ModelEvidence(given.evidence, given.problems), alone=True))
+    return tasks
 
 
 def _text_evidence(text: str, release: TorchRelease, name: str, *, checked: bool) -> TorchScriptEvidence:
@@ -150,15 +156,6 @@ def _text_evidence(text: str, release: TorchRelease, name: str, *, checked: bool
             "compiler function of Torch-TensorRT"
         )
     return evidence
-
-
-def _task(reader: SettingsSource, release: TorchRelease, given: TorchInput) -> Task:
-    from trtlint.torch_tensorrt.options import for_release
-
-    settings = reader.settings_of(given.path)
-    targets = for_release(settings.targets, release, given.options)
-    found = ModelEvidence(given.evidence, given.problems)
-    return Task.of(replace(settings, targets=targets), found, alone=True)
 
 
 def _request(options: LintOptions, release: TorchRelease, calls: Sequence[TorchCall]) -> TorchRequest | None:

@@ -1,4 +1,4 @@
-"""Request a dry run of Torch-TensorRT on an exported program, as data for another process."""
+"""Describe a dry run of Torch-TensorRT on an exported program as data that another process executes."""
 
 from __future__ import annotations
 

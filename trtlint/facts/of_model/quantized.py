@@ -139,7 +139,8 @@ def _fact(node: Node, constants: Constants) -> Quantized | None:
 def _weight_place(node: Node, operands: tuple[QuantizedOperand, ...]) -> int | None:
     """Return the index of the weight operand, or None if there is no weight.
 
-    For a convolution, the result is 1.  For a product, the weight is the only constant operand.
+    For a convolution, the result is 1.  For a product, it is the index of the constant operand, if exactly
+    one operand is constant.
     """
     if node.op in _CONVOLUTIONS:
         return 1
