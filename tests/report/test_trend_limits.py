@@ -133,7 +133,7 @@ def test_real_bombs(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if not (folder / "c.parquet").is_file():
         pytest.skip("no hostile scans")
     assert run(["trend", str(folder / "c.parquet"), str(folder / "b.parquet")]) == 3
-    assert "as JSON Lines; scan fewer models at a time" in capsys.readouterr().err
+    assert "exceed 512 MiB; scan fewer models at a time" in capsys.readouterr().err
 
 
 def test_limits_are_met_exactly_and_empty_lines_are_no_rows(
