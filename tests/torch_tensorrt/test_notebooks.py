@@ -58,3 +58,16 @@ def test_a_notebook_in_one_line() -> None:
 
 def test_text_that_is_no_notebook() -> None:
     assert [python_of_notebook(text) for text in ("", "[]", "import torch")] == ["", "", ""]
+
+
+@pytest.mark.parametrize(("size", "read"), [(3 << 20, True), (16 << 20, False)])
+def test_pictures_may_be_larger_than_a_script(size: int, read: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    document = json.loads(notebook(None))
+    document["cells"][1]["outputs"] = [{"data": {"image/png": "A" * size}}]
+    path.write_text(json.dumps(document))
+    (model,) = lint(path, torch_tensorrt="2.9", isolated=True).models
+    assert [each.rule for each in model.findings] == (["TTR105"] if read else [])
+    assert [each.message for each in model.errors] == (
+        [] if read else ["longer than 16 MiB, the limit for this kind of file"]
+    )

@@ -92,6 +92,8 @@ https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/ts/_compiler.
 """
 _BACKENDS = ("torch_tensorrt", "tensorrt")
 _MOST_BYTES = 2 << 20
+_MOST_NOTEBOOK_BYTES = 16 << 20
+"""Limit of a notebook, whose pictures and other outputs are often much larger than its code."""
 _MOST_CALLS = 500
 _LONGEST = 60
 """Reports show at most this number of characters of a value."""
@@ -162,10 +164,10 @@ def read_script(path: Path) -> ScriptParts:
         OSError: the script cannot be read.
     """
     with limit_work(path):
-        text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig", "replace")
-        if path.suffix.lower() == ".ipynb":
-            text = python_of_notebook(text)
-        return script_in(text, str(path))
+        notebook = path.suffix.lower() == ".ipynb"
+        data = read_bytes(path, _MOST_NOTEBOOK_BYTES if notebook else _MOST_BYTES)
+        text = data.decode("utf-8-sig", "replace")
+        return script_in(python_of_notebook(text) if notebook else text, str(path))
 
 
 def script_in(text: str, source: str = "") -> ScriptParts:
