@@ -430,6 +430,7 @@ def test_a_process_that_is_told_to_end_does_so_and_leaves_nothing(tmp_path: Path
         (["--ranges", "no.json"], "trtlint: no.json: "),
         (["--html", "no/page.html"], "trtlint: cannot write html to no/page.html: "),
         (["-o", "no/fixed.onnx"], "trtlint: no/fixed.onnx: folder no does not exist; create it first"),
+        (["-o", "no/"], "trtlint: -o: folder no/ does not exist; create it first"),
         (["-o", "vit.onnx"], "trtlint: -o: vit.onnx is the model itself"),
     ],
 )

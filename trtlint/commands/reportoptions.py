@@ -131,6 +131,8 @@ def destination(model: Path, given: str | None, usual: Path) -> Path:
     """
     from trtlint.files.replace import in_folder
 
+    if given is not None and given.endswith(("/", os.sep)) and not Path(given).is_dir():
+        raise SettingError(f"-o: folder {given} does not exist; create it first")
     out = usual if given is None else in_folder(Path(given), usual.name)
     if out.exists() and model.exists() and out.samefile(model):
         raise SettingError(f"-o: {out} is the model itself; name another file")
