@@ -7,6 +7,7 @@ from pathlib import Path
 import onnx
 import pytest
 
+import trtlint
 from tests.graphs import facts_of
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.attention import Attention
@@ -81,3 +82,27 @@ def test_a_fill_value_that_cannot_be_read(
     (fact,) = Facts(load(tmp_path / "model.onnx")).of("constant")
     assert isinstance(fact, Constant)
     assert fact.values.low is None
+
+
+@pytest.mark.parametrize("op", ["Constant", "ConstantOfShape"])
+def test_missing_external_data_of_an_attribute_end_the_parse(op: str, tmp_path: Path) -> None:
+    """TensorRT-RTX 1.7.1 rejects both models, and accepts them if the file exists."""
+    model = onnx.parser.parse_model(
+        f"""< ir_version: 8, opset_import: ["" : 17] > g (float[2] x) => (float[2] y)
+        < int64[1] s = {{2}} > {{ c = {op} <value = float[1] {{1}}> ({"s" if op != "Constant" else ""})
+        y = Add (x, c) }}"""
+    )
+    value = model.graph.node[0].attribute[0].t
+    stored = onnx.TensorProto(data_type=1, dims=[1], data_location=onnx.TensorProto.EXTERNAL)
+    stored.external_data.add(key="location", value="w.bin")
+    value.CopyFrom(stored)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+
+    def found() -> list[tuple[str, str]]:
+        (report,) = trtlint.lint(path, rtx="1.7", isolated=True).models
+        return [(each.rule, each.sites[0].node) for each in report.findings if each.severity == "error"]
+
+    assert found() == [("BLD206", f"{op}_0")]
+    (tmp_path / "w.bin").write_bytes(b"\0\0\x80?")
+    assert found() == []

@@ -92,7 +92,7 @@ def test_external_data_that_do_not_fit(
     tensor = external("w", dims, TensorProto.FLOAT, location="w.bin", **entries)
     assert (store.array(tensor) is None) is bool(note)
     assert (store.place(tensor) is None) is bool(note)
-    store.check(tensor)
+    store.check(tensor, tensor.name)
     assert store.notes == ([note] if note else [])
     assert store.misplaced == ({"w": EXCEEDS} if note else {})
 
@@ -125,11 +125,11 @@ def test_files_of_external_data(store: TensorStore) -> None:
         ("d", "sub"),
         ("e", f"../{outside.name}"),
     ):
-        store.check(external(name, [1], TensorProto.FLOAT, location=location))
-    store.check(external("f", [1], TensorProto.FLOAT, location="w.bin", offset="x"))
-    store.check(external("g", [1], TensorProto.FLOAT, location=LEFT_OUT))
-    store.check(external("h", [1], TensorProto.FLOAT, location=LEFT))
-    store.check(TensorProto(name="i", dims=[1], data_type=1))
+        store.check(external(name, [1], TensorProto.FLOAT, location=location), name)
+    store.check(external("f", [1], TensorProto.FLOAT, location="w.bin", offset="x"), "f")
+    store.check(external("g", [1], TensorProto.FLOAT, location=LEFT_OUT), "g")
+    store.check(external("h", [1], TensorProto.FLOAT, location=LEFT), "h")
+    store.check(TensorProto(name="i", dims=[1], data_type=1), "i")
     assert store.missing == {"gone": "a"}
     assert store.misplaced == {"e": "is outside the model's folder"}
     notes = store.notes

@@ -311,4 +311,8 @@ def _check_external(graph: Graph, tensors: TensorStore) -> None:
     for values in graph.values.values():
         for value in values:
             if value.initializer is not None:
-                tensors.check(value.initializer)
+                tensors.check(value.initializer, value.name)
+    for node in graph.nodes:
+        stored = node.attribute("value") if node.op in ("Constant", "ConstantOfShape") else None
+        if isinstance(stored, onnx.TensorProto) and not node.domain:
+            tensors.check(stored, node.output.name)

@@ -190,18 +190,21 @@ class TensorStore:
         whole = end - begin == stored_size(tensor) and _direct(tensor, number) is not None
         return (Path(os.path.realpath(self.path)), begin, end - begin) if whole else None
 
-    def check(self, tensor: onnx.TensorProto) -> None:
-        """Add a note if the external data of a tensor cannot be read."""
+    def check(self, tensor: onnx.TensorProto, name: str) -> None:
+        """Add a note if the external data of a tensor cannot be read.
+
+        ``name`` is the name of the value that the tensor defines.
+        """
         if tensor.data_location == onnx.TensorProto.EXTERNAL and not is_left(tensor):
             place = place_of(tensor)
             if fault := misplaced(tensor):
-                self.misplaced[text(tensor.name)] = fault
+                self.misplaced[name] = fault
             if place is None:
-                self.note(f"tensor {text(tensor.name)!r} has an invalid location of its external data")
+                self.note(f"tensor {name!r} has an invalid location of its external data")
             else:
                 self._resolve(tensor, *place)
                 if place[0] in self._absent:
-                    self.missing.setdefault(place[0], text(tensor.name))
+                    self.missing.setdefault(place[0], name)
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
         """Read the elements of a tensor from its TensorProto in the model file.

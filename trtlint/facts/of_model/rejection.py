@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, ClassVar
 
 from trtlint.facts.base import Fact, Step
@@ -263,9 +264,9 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
         found.setdefault(name, (f"the external data of {name} {reason}", save))
     for name, (says, way) in found.items():
         named = facts.model.graph.values.get(name, ())
-        stored = (value for value in named if value.initializer is not None)
-        readers = (value.uses[0][0] for value in stored if value.uses)
-        yield None, _of_stored(next(readers, None), "", says, way, EXTERNAL_DATA)
+        readers = (value.uses[0][0] for value in named if value.initializer is not None and value.uses)
+        holders = (value.producer for value in named if value.producer is not None)
+        yield None, _of_stored(next(chain(readers, holders), None), "", says, way, EXTERNAL_DATA)
 
 
 def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
