@@ -65,8 +65,8 @@ def test_an_unreadable_file_of_a_build_is_an_error_and_the_model_is_fixed(
     document = json.loads(capsys.readouterr().out)
     assert [error["path"] for error in document["errors"]] == [str(broken)]
     assert fixed.exists()
-    keyword: dict[str, str] = {option[2:]: str(broken)}
-    found = trtlint.fix(EXAMPLE, trt="10.7", select="ACC102", out=fixed, **keyword)  # type: ignore[arg-type]
+    keyword: dict[str, Any] = {option[2:]: str(broken)}
+    found = trtlint.fix(EXAMPLE, trt="10.7", select="ACC102", out=fixed, **keyword)
     assert found.model == fixed
     assert [[problem.path for problem in report.errors] for report in found.reports] == [[str(broken)]]
 

@@ -106,3 +106,17 @@ def test_missing_external_data_of_an_attribute_end_the_parse(op: str, tmp_path: 
     assert found() == [("BLD206", f"{op}_0")]
     (tmp_path / "w.bin").write_bytes(b"\0\0\x80?")
     assert found() == []
+
+
+def test_missing_data_of_a_constant_without_a_name_name_the_node(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        """< ir_version: 8, opset_import: ["" : 17] > g (float[2] x) => (float[2] y)
+        { c = Constant <value = float[1] {1}> () y = Relu (x) }"""
+    )
+    node = model.graph.node[0]
+    del node.output[:]
+    stored = onnx.TensorProto(data_type=1, dims=[1], data_location=onnx.TensorProto.EXTERNAL)
+    stored.external_data.add(key="location", value="w.bin")
+    node.attribute[0].t.CopyFrom(stored)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    assert load(tmp_path / "m.onnx").tensors.missing == {"w.bin": "Constant_0"}

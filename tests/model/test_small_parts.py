@@ -14,8 +14,8 @@ from tests.model.wirebytes import varint
 from trtlint.model import misreading
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
+from trtlint.model.payload import stored_size
 from trtlint.model.reader import read
-from trtlint.model.tensors import stored_size
 from trtlint.model.wire import _encode, _overrun, fields
 
 

@@ -15,7 +15,8 @@ from tests.model.wirebytes import field, number, varint
 from trtlint.model import tensors as module
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
-from trtlint.model.tensors import LEFT, LEFT_OUT, TensorStore, read_message
+from trtlint.model.payload import read_message
+from trtlint.model.tensors import LEFT, LEFT_OUT, TensorStore
 
 
 def external(name: str, dims: list[int], kind: int, **entries: str) -> TensorProto:

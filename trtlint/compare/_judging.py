@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, to_builtins
 
-from trtlint.model.tensors import Array
+from trtlint.model.payload import Array
 
 Outputs = Mapping[str, Array]
 """The outputs of one run, by name."""

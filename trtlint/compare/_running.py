@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from trtlint.compare.reference import evaluator_of
 from trtlint.files.telemetry import onnx_runtime
-from trtlint.model.tensors import Array
+from trtlint.model.payload import Array
 from trtlint.model.widening import Types
 
 _FATAL = 4

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from trtlint.model.tensors import Array
+from trtlint.model.payload import Array
 
 _TRUE = "trtlint/true"
 _MASK = 3

@@ -13,8 +13,9 @@ from onnx import TensorProto
 from trtlint.measurement.formats import BF16, Format
 from trtlint.model.errors import ModelError
 from trtlint.model.external import unreadable_values
+from trtlint.model.payload import Array
 from trtlint.model.streaming import Streamer
-from trtlint.model.tensors import Array, TensorStore
+from trtlint.model.tensors import TensorStore
 
 _SIGN = np.uint32(0x7FFF_FFFF)
 

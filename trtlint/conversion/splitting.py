@@ -14,7 +14,7 @@ from msgspec import Struct
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
-from trtlint.model.tensors import Array
+from trtlint.model.payload import Array
 
 _MATRIX = 2
 _MOST_PARTS = 8

@@ -17,7 +17,8 @@ from trtlint.measurement.formats import Format
 from trtlint.model.assembly import ComputedPiece, Piece
 from trtlint.model.contents import all_tensors
 from trtlint.model.datafile import CopiedTensor, data_file, is_in_file, write_data
-from trtlint.model.tensors import TensorStore, stored_size
+from trtlint.model.payload import stored_size
+from trtlint.model.tensors import TensorStore
 from trtlint.model.wire import header
 from trtlint.model.writer import write_to
 

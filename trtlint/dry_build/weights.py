@@ -98,7 +98,8 @@ def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _DataRange]]:
 
     from trtlint.model.contents import all_tensors
     from trtlint.model.external import place_of
-    from trtlint.model.tensors import LEFT, stored_size
+    from trtlint.model.payload import stored_size
+    from trtlint.model.tensors import LEFT
 
     for tensor in all_tensors(proto):
         if tensor.data_location != onnx.TensorProto.EXTERNAL:

@@ -19,9 +19,9 @@ from trtlint.fixes.patch import Bound, Patch, lowest, numpy_type, opset_of
 from trtlint.fixes.region import Region, RegionError
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.payload import Array
 from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.sizes import Dimensions
-from trtlint.model.tensors import Array
 
 _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)

@@ -30,8 +30,8 @@ from trtlint.fixes.patch import Patch, opset_of
 from trtlint.fixes.reference import NoImplementationError, run_reference, wide, widened
 from trtlint.fixes.region import Region, RegionError, region_of
 from trtlint.model.load import Model
+from trtlint.model.payload import Array
 from trtlint.model.protos import FLOAT_DTYPES
-from trtlint.model.tensors import Array
 from trtlint.process.fork import ComputationError, compute_all
 
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}

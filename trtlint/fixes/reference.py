@@ -15,8 +15,8 @@ from trtlint.fixes.edit import set_opset
 from trtlint.fixes.opsets import has, raises
 from trtlint.model.contents import nodes
 from trtlint.model.load import Model
+from trtlint.model.payload import Array
 from trtlint.model.protos import domain_of, opsets
-from trtlint.model.tensors import Array
 from trtlint.model.widening import FP64, widen_model
 
 _OPSETS = (19, 21, 23)

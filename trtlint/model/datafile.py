@@ -18,8 +18,9 @@ from trtlint.model.contents import all_tensors
 from trtlint.model.copying import copy_stretch
 from trtlint.model.errors import ModelError
 from trtlint.model.external import set_place, unreadable_values
+from trtlint.model.payload import stored_size
 from trtlint.model.protos import text
-from trtlint.model.tensors import LEFT, TensorStore, stored_size
+from trtlint.model.tensors import LEFT, TensorStore
 
 _ALIGNED = 4096
 """Offsets of external data are multiples of this number, so that readers can map the data into memory:

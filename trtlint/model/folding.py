@@ -18,6 +18,7 @@ import onnx
 
 from trtlint.errors import TrtlintError
 from trtlint.model.graph import Node
+from trtlint.model.payload import inline_array
 from trtlint.model.protos import DTYPES
 
 # The type hints of numpy.ma are incomplete and differ between numpy versions.
@@ -61,24 +62,18 @@ def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
 
 
 def fill_of(value: object) -> np.ndarray[Any, Any] | None:
-    """Return the number that ``ConstantOfShape`` fills its output with, as an array of one dimension.
+    """Return the fill value of ``ConstantOfShape`` as an array of one dimension.
 
-    The array of an invalid model can have more than one element. The result is None if the number cannot be
-    read. External data of an attribute are never read: ONNX would read them from the working directory, and
-    not from the folder of the model.
+    The array of an invalid model can have more than one element. The result is None if the value cannot be
+    read.
 
     Args:
         value: the attribute ``value``; None if the operator has no such attribute.
     """
     if value is None:
         return np.zeros(1, np.float32)
-    if not isinstance(value, onnx.TensorProto) or value.data_location == onnx.TensorProto.EXTERNAL:
-        return None
-    try:
-        fill = np.asarray(onnx.numpy_helper.to_array(value)).reshape(-1)
-    except (ValueError, TypeError, KeyError):  # too few bytes for the dimensions, or an unknown type
-        return None
-    return fill if fill.size else None
+    fill = inline_array(value) if isinstance(value, onnx.TensorProto) else None
+    return None if fill is None or not fill.size else fill.reshape(-1)
 
 
 def _known(array: Array | None) -> Array:

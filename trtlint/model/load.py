@@ -315,4 +315,4 @@ def _check_external(graph: Graph, tensors: TensorStore) -> None:
     for node in graph.nodes:
         stored = node.attribute("value") if node.op in ("Constant", "ConstantOfShape") else None
         if isinstance(stored, onnx.TensorProto) and not node.domain:
-            tensors.check(stored, node.output.name)
+            tensors.check(stored, node.output.name or node.path)

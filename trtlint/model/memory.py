@@ -20,8 +20,9 @@ from trtlint.errors import ArgumentError
 from trtlint.model import reader
 from trtlint.model.errors import ModelError
 from trtlint.model.external import place_of, set_place
+from trtlint.model.payload import Array, stored_size
 from trtlint.model.reader import RawModel
-from trtlint.model.tensors import LEFT, Array, TensorStore, stored_size
+from trtlint.model.tensors import LEFT, TensorStore
 
 NAME = "<model>"
 """Name that reports show for a model in memory, in the style of Python's ``<string>``."""

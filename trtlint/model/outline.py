@@ -19,9 +19,10 @@ from trtlint.files.replace import require_output
 from trtlint.model.contents import attributes, graphs, nodes, sparse_tensors, tensors
 from trtlint.model.external import set_place
 from trtlint.model.operators import TORCH_TENSORRT
+from trtlint.model.payload import PAYLOADS
 from trtlint.model.protos import NUMBERS, domain_of, text
 from trtlint.model.reader import decode, read
-from trtlint.model.tensors import LEFT_OUT, PAYLOADS
+from trtlint.model.tensors import LEFT_OUT
 from trtlint.model.writer import data_files_of
 
 _KEPT_NUMBERS = 16

@@ -24,7 +24,8 @@ from trtlint.files.view import open_view
 from trtlint.model import sniff
 from trtlint.model.errors import ModelError
 from trtlint.model.external import set_place
-from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
+from trtlint.model.payload import PAYLOAD_FIELDS
+from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, TensorStore
 from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record, varint
 
 KEPT = 1024

@@ -15,7 +15,8 @@ import onnx
 
 from trtlint.files.limits import extend_for_weights
 from trtlint.files.regular import open_regular
-from trtlint.model.tensors import TensorStore, stored_size
+from trtlint.model.payload import stored_size
+from trtlint.model.tensors import TensorStore
 
 PART = 1 << 20
 """Bytes of one part.  A part fits into the processor cache."""

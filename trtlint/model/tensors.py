@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError
-from onnx import numpy_helper
 
 from trtlint.files import lfs
 from trtlint.files.beside import real_file
@@ -22,8 +20,16 @@ from trtlint.files.regular import open_regular
 from trtlint.files.view import View
 from trtlint.model.errors import ModelError
 from trtlint.model.external import misplaced, place_of
+from trtlint.model.payload import (
+    MALFORMED,
+    Array,
+    direct_type,
+    inline_array,
+    payload_fields,
+    read_message,
+    stored_size,
+)
 from trtlint.model.protos import text
-from trtlint.model.wire import LENGTH, Buffer, fields
 
 LEFT = "\0"
 """External data location of a tensor that was left in the model file.  No file name can contain a NUL."""
@@ -31,36 +37,10 @@ LEFT = "\0"
 LEFT_OUT = "trtlint-left-out"
 """External data location of a tensor that :mod:`trtlint.model.outline` removed."""
 
-PAYLOADS = (
-    "raw_data", "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
-)  # fmt: skip
-"""The TensorProto fields that hold elements."""
-PAYLOAD_FIELDS = frozenset(onnx.TensorProto.DESCRIPTOR.fields_by_name[name].number for name in PAYLOADS)
-"""The numbers of the fields in ``PAYLOADS``."""
 DATA_LOCATION_FIELD = onnx.TensorProto.DATA_LOCATION_FIELD_NUMBER
-
-_BITS = {
-    number.number: bits
-    for name, bits in {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}.items()
-    if (number := onnx.TensorProto.DataType.DESCRIPTOR.values_by_name.get(name)) is not None
-}
-"""Bits of an element, for element types with less than a byte."""
 
 _MOST_NOTES = 50
 """Limit of notes about one file."""
-_MALFORMED = (
-    ValueError,
-    TypeError,
-    KeyError,
-    OverflowError,
-    NotImplementedError,
-    ModelError,
-    DecodeError,
-    onnx.checker.ValidationError,
-)
-"""Exceptions of onnx, numpy and protobuf for malformed tensors."""
-
-Array = np.ndarray[Any, np.dtype[Any]]
 _Stamp = tuple[int, int]
 """Size and modification time of a file.  A new size or time shows that the file has changed."""
 
@@ -138,7 +118,7 @@ class TensorStore:
         shape = tuple(tensor.dims)
         try:
             array = None if any(dim < 0 for dim in shape) else self._read(tensor)
-        except (OSError, *_MALFORMED):
+        except (OSError, *MALFORMED):
             array = None
         if array is not None and array.size == math.prod(shape):
             return array.reshape(shape)
@@ -152,7 +132,7 @@ class TensorStore:
 
     def _read(self, tensor: onnx.TensorProto) -> Array | None:
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
-            return numpy_helper.to_array(tensor) if _plausible(tensor) else None
+            return inline_array(tensor)
         place = place_of(tensor)
         if place is None:
             return None
@@ -183,11 +163,11 @@ class TensorStore:
             status = os.fstat(file.fileno())
             if not self.is_of(status):
                 return None
-            payload = _payload(View(file, status.st_size), offset, offset + length)
+            payload = payload_fields(View(file, status.st_size), offset, offset + length)
         if len(payload) != 1:
             return None
         number, begin, end = payload[0]
-        whole = end - begin == stored_size(tensor) and _direct(tensor, number) is not None
+        whole = end - begin == stored_size(tensor) and direct_type(tensor, number) is not None
         return (Path(os.path.realpath(self.path)), begin, end - begin) if whole else None
 
     def check(self, tensor: onnx.TensorProto, name: str) -> None:
@@ -228,11 +208,12 @@ class TensorStore:
         if len(data) != stored_size(tensor):
             self.note(f"external data {location!r} changed while the model was linted: values are unknown")
             return None
-        direct = _direct(tensor, onnx.TensorProto.RAW_DATA_FIELD_NUMBER)
+        direct = direct_type(tensor, onnx.TensorProto.RAW_DATA_FIELD_NUMBER)
         if direct is not None:
             return np.frombuffer(data, direct)
-        inline = onnx.TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=bytes(data))
-        return numpy_helper.to_array(inline)
+        return inline_array(
+            onnx.TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=bytes(data))
+        )
 
     def _resolve(
         self, tensor: onnx.TensorProto, location: str, offset: int, length: int | None
@@ -285,87 +266,9 @@ class TensorStore:
         return path, status.st_size
 
 
-def read_message(tensor: onnx.TensorProto, data: Buffer) -> Array:
-    """Decode the elements of a tensor from its serialized TensorProto.
-
-    Args:
-        tensor: the decoded TensorProto.  Only its element type and shape are used.
-        data: the whole serialized TensorProto.
-    """
-    payload = _payload(data, 0, len(data))
-    if len(payload) == 1:
-        number, begin, end = payload[0]
-        direct = _direct(tensor, number)
-        if direct is not None:
-            return np.frombuffer(data[begin:end], direct)
-    # Rare: small types in 32-bit numbers, packed or unpacked integers, strings, types that share bytes.
-    message = onnx.TensorProto.FromString(bytes(data[:]))
-    # The elements are in this message. With marks of external data, ONNX would open a file instead.
-    message.ClearField("data_location")
-    del message.external_data[:]
-    return np.asarray(numpy_helper.to_array(message))
-
-
-def _payload(data: Buffer, start: int, stop: int) -> list[tuple[int, int, int]]:
-    """Return the field number, begin and end of each TensorProto field that holds elements."""
-    return [
-        (number, begin, end)
-        for number, kind, _, begin, end in fields(data, start, stop)
-        if number in PAYLOAD_FIELDS and kind == LENGTH
-    ]
-
-
 def is_left(tensor: onnx.TensorProto) -> bool:
     """Return whether the reader left the elements of a tensor in the model file."""
     return any(entry.key == "location" and entry.value == LEFT for entry in tensor.external_data)
-
-
-def stored_size(tensor: onnx.TensorProto) -> int:
-    """Return the number of bytes of a tensor's elements, or -1 if its element type or shape is invalid."""
-    if any(dim < 0 for dim in tensor.dims):
-        return -1
-    count = math.prod(tensor.dims)
-    if tensor.data_type in _BITS:
-        return (count * _BITS[tensor.data_type] + 7) // 8
-    dtype = _dtype(tensor.data_type)
-    return -1 if dtype is None else int(count) * int(dtype.itemsize)
-
-
-def _plausible(tensor: onnx.TensorProto) -> bool:
-    """Return whether the tensor stores at least as many bytes as its shape requires.
-
-    The check prevents the allocation of much memory for a wrong shape.
-    """
-    count = int(math.prod(tensor.dims))
-    if tensor.HasField("raw_data"):
-        return stored_size(tensor) in (-1, len(tensor.raw_data))
-    stored = max(len(getattr(tensor, name)) for name in PAYLOADS)
-    return count <= stored * (8 // _BITS.get(tensor.data_type, 8))
-
-
-def _dtype(data_type: int) -> np.dtype[Any] | None:
-    try:
-        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(data_type))
-    except (KeyError, ValueError, TypeError):
-        return None
-    return None if dtype.hasobject or dtype.kind in "US" else dtype
-
-
-def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
-    """Return the numpy dtype of a TensorProto field whose bytes are already an array of elements.
-
-    ``number`` is the field number.  If the field encodes the elements in another way, the result is None.
-    """
-    if tensor.data_type in _BITS:
-        return None
-    stored = {
-        onnx.TensorProto.FLOAT_DATA_FIELD_NUMBER: (onnx.TensorProto.FLOAT, onnx.TensorProto.COMPLEX64),
-        onnx.TensorProto.DOUBLE_DATA_FIELD_NUMBER: (onnx.TensorProto.DOUBLE, onnx.TensorProto.COMPLEX128),
-    }
-    if number == onnx.TensorProto.RAW_DATA_FIELD_NUMBER or tensor.data_type in stored.get(number, ()):
-        dtype = _dtype(tensor.data_type)
-        return None if dtype is None else dtype.newbyteorder("<")
-    return None
 
 
 def _part(path: Path, offset: int, length: int) -> tuple[memoryview, _Stamp]:

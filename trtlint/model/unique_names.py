@@ -24,7 +24,7 @@ class UniqueNames:
         taken: names that are already in use.
 
     Attributes:
-        repeats: how often a name was already in use, for each such name.
+        repeats: for each name that was already in use, the number of suffixes that were tried.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

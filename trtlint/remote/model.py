@@ -8,9 +8,10 @@ import onnx
 from msgspec import Struct
 
 from trtlint.model.errors import ModelError
+from trtlint.model.payload import Array, read_message
 from trtlint.model.protos import text
 from trtlint.model.reader import RawModel, read_structure
-from trtlint.model.tensors import Array, TensorStore, read_message
+from trtlint.model.tensors import TensorStore
 from trtlint.remote.addresses import Address
 from trtlint.remote.file import RemoteError, RemoteFile, remote_file
 from trtlint.remote.view import RemoteView

@@ -13,7 +13,7 @@ from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable, numpy_type
 from trtlint.fixes.reference import part_of, run_reference
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
-from trtlint.model.tensors import Array
+from trtlint.model.payload import Array
 from trtlint.process.fork import ComputationError, compute
 
 _MOST_NODES = 256

@@ -13,7 +13,7 @@ from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._quantizers import RANGES
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import ONNX_RUNTIME
-from trtlint.model.tensors import Array
+from trtlint.model.payload import Array
 
 _MOST_STORED = 4096
 """Maximum number of elements of a stored tensor that the rewrite stores a second time, as floats."""

@@ -18,7 +18,7 @@ from trtlint.fixes.patch import NotApplicable
 from trtlint.fixes.rewrites._numbers import Numbers, along
 from trtlint.fixes.rewrites._sums import Operands, Write, float_product, product
 from trtlint.model.graph import Node
-from trtlint.model.tensors import Array
+from trtlint.model.payload import Array
 
 CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
 """ONNX attributes of a Conv."""

@@ -9,7 +9,7 @@ from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
-from trtlint.model.tensors import Array
+from trtlint.model.payload import Array
 
 RANGES = {"u8": (0, 255), "i8": (-128, 127), "u16": (0, 65535), "i16": (-32768, 32767)}
 """Integer ranges of quantized types."""

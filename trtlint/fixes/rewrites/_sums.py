@@ -17,7 +17,7 @@ from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable, onnx_type
 from trtlint.fixes.rewrites._numbers import F32, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._quantizers import RANGES
 from trtlint.model.graph import Node, Value
-from trtlint.model.tensors import Array
+from trtlint.model.payload import Array
 
 _EXACT = 1 << 24
 """The integer up to which FP32 represents every integer:

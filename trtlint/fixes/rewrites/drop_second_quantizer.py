@@ -16,8 +16,8 @@ from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, nump
 from trtlint.fixes.rewrites._quantizers import RANGES, StoredQuantizer, quantizer
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
+from trtlint.model.payload import Array
 from trtlint.model.protos import FLOAT_DTYPES
-from trtlint.model.tensors import Array
 
 _EIGHT_BITS = frozenset({"f8e4m3fn", "f8e5m2"})
 """8-bit float types, for which trtlint enumerates all numbers."""

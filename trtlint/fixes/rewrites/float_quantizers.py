@@ -18,7 +18,7 @@ from trtlint.fixes.rewrites._numbers import HAS_ROUND
 from trtlint.fixes.rewrites._quantizers import RANGES, StoredQuantizer, folded, is_quantizer, quantizer
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
-from trtlint.model.tensors import Array
+from trtlint.model.payload import Array
 
 _MIDDLE = 128
 """Zero point of UINT8 that corresponds to 0 in INT8."""

@@ -17,8 +17,8 @@ from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, nump
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.payload import Array
 from trtlint.model.protos import FLOAT_DTYPES
-from trtlint.model.tensors import Array
 
 _LONGEST = 4096
 """Maximum size of an axis. The maximum number of weights is the square of this number."""

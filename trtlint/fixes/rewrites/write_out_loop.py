@@ -28,8 +28,8 @@ from trtlint.fixes.rewrites._computing import known
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Body, Node
 from trtlint.model.load import Model
+from trtlint.model.payload import Array
 from trtlint.model.protos import text
-from trtlint.model.tensors import Array
 from trtlint.model.walks import behind
 from trtlint.process.fork import ComputationError, compute
 
