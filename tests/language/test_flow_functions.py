@@ -8,7 +8,6 @@ import pytest
 
 from tests.graphs import model_of, model_of_bodies
 from trtlint.language.flowfunctions import (
-    FLOW_FUNCTIONS,
     _ellipsis_ranks,
     _empty_lists,
     _nameless,
@@ -16,6 +15,7 @@ from trtlint.language.flowfunctions import (
     _refused_if_empty,
     _unread,
 )
+from trtlint.language.functions import FUNCTIONS
 from trtlint.language.graphfunctions import _one_scale
 from trtlint.model.graph import Value
 
@@ -121,7 +121,7 @@ def test_dimensions_of_an_ellipsis(equation: object, ranks: tuple[int, ...] | No
 @pytest.mark.parametrize("name", ["repeated_in_flow", "reads_past_loop", "packed_state"])
 def test_flow_needs_constants_and_an_operator(name: str) -> None:
     model = model_of_bodies(["y = Neg (x)"], "float[2] x")
-    value, call = model.graph.nodes[0].output, FLOW_FUNCTIONS[name].call
+    value, call = model.graph.nodes[0].output, FUNCTIONS[name].call
     assert call(model.constants, value) is False
     assert call(None, value) is None
     assert call(model.constants, model.graph.inputs[0]) is None

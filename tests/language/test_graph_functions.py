@@ -10,8 +10,8 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.language import graphfunctions
+from trtlint.language.functions import FUNCTIONS
 from trtlint.language.graphfunctions import (
-    GRAPH_FUNCTIONS,
     _computed_by,
     _halves_equal,
     _product,
@@ -80,7 +80,7 @@ def called(model: Model, name: str, *arguments: object, constants: bool = True) 
             given.append(tuple(values) if each.endswith(" ") or len(values) > 1 else values[0])
         else:
             given.append(each)
-    return GRAPH_FUNCTIONS[name].call(model.constants if constants else None, *given)
+    return FUNCTIONS[name].call(model.constants if constants else None, *given)
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,8 @@ def _kinds(annotation: Any) -> Iterator[Kind]:
             yield from _kinds(argument)
     elif origin is Annotated and isinstance(arguments[1], OneOf):
         yield Kind("text", frozenset(arguments[1].words()))
+    elif origin is Annotated and isinstance(arguments[1], tuple):
+        yield from arguments[1]
     elif origin in (Annotated, ClassVar):
         yield from _kinds(arguments[0])
     elif origin is Literal:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from trtlint.language.fieldtypes import NUMBER, TEXT, TRUTH, Kind
-from trtlint.language.function import MOST_VISITED, TUPLE, VALUE, Function
+from trtlint.language.function import MOST_VISITED, Numbers, Text, Tuple, Verdict, function
 from trtlint.model.equation import ELLIPSIS, ellipsis_ranks, terms_of
 from trtlint.model.flow import Flow, flow_of
 from trtlint.model.graph import Node, Value
@@ -22,34 +21,54 @@ The result is as long as one of the operands. For Concat, it is as long as all o
 """
 
 
-def _is_in(nodes: Callable[[Flow], Collection[Node]]) -> Callable[[Constants | None, Value], object]:
-    """Return a function that checks whether the operator that computes a value is in ``nodes``."""
-
-    def call(constants: Constants | None, value: Value) -> object:
-        if constants is None or value.producer is None:
-            return None
-        return value.producer in nodes(flow_of(constants))
-
-    return call
+def _is_in(
+    nodes: Callable[[Flow], Collection[Node]], constants: Constants | None, value: Value
+) -> bool | None:
+    """Return whether the operator that computes a value is in ``nodes``."""
+    if constants is None or value.producer is None:
+        return None
+    return value.producer in nodes(flow_of(constants))
 
 
-def _nameless(_: object, values: tuple[Any, ...]) -> object:
+@function("nameless(vs)", "whether one of several outputs has an empty name")
+def _nameless(_: object, values: Tuple) -> Verdict:
     return any(isinstance(value, Value) and not value.name for value in values)
 
 
-def _unread(_: object, values: tuple[Any, ...]) -> object:
+@function(
+    "unread(vs)",
+    "whether one of several values is unused: no operator reads this value, and it is not an output of the "
+    "graph or of a body",
+)
+def _unread(_: object, values: Tuple) -> Verdict:
     return any(isinstance(value, Value) and not value.is_needed for value in values)
 
 
-def _partial_shapes(_: object, values: tuple[Any, ...]) -> object:
+@function(
+    "partial_shapes(vs)",
+    "whether one of several values is the result of a Shape with start or end, or is computed from such a "
+    "result by element-wise operators or Concat",
+)
+def _partial_shapes(_: object, values: Tuple) -> Verdict:
     return _made_by(values, _is_partial)
 
 
-def _empty_lists(_: object, values: tuple[Any, ...]) -> object:
+@function(
+    "empty_lists(vs)",
+    "whether one of several values is the value_ints of a Constant, or is computed from such a value by "
+    "element-wise operators or Concat",
+)
+def _empty_lists(_: object, values: Tuple) -> Verdict:
     return _made_by(values, lambda node: node.op == "Constant" and bool(node.attribute("value_ints")))
 
 
-def _refused_if_empty(_: object, values: tuple[Any, ...]) -> object:
+@function(
+    "refused_if_empty(vs)",
+    "whether parsers would reject all uses of several values if the values were empty tensors: every use is "
+    "a parameter (not the data) of Slice, Pad or NonMaxSuppression, or the axes of a Squeeze whose data has "
+    "a dynamic shape",
+)
+def _refused_if_empty(_: object, values: Tuple) -> Verdict:
     readers = [use for value in values if isinstance(value, Value) for use in value.uses]
     outside = any(value.is_output or value.leaves_body for value in values if isinstance(value, Value))
     return bool(readers) and not outside and all(_refuses_empty(node, port) for node, port in readers)
@@ -89,7 +108,12 @@ def _is_partial(node: Node) -> bool:
     return len(range(shape.rank)[start:end]) < shape.rank
 
 
-def _ellipsis_ranks(_: object, equation: str, values: tuple[Any, ...]) -> object:
+@function(
+    "ellipsis_ranks(equation, vs)",
+    "the number of dimensions that the ellipsis of an Einsum equation covers, for each operand with an "
+    "ellipsis",
+)
+def _ellipsis_ranks(_: object, equation: Text, values: Tuple) -> Numbers:
     ranks = [value.rank if isinstance(value, Value) else None for value in values]
     found = ellipsis_ranks(equation, ranks) if isinstance(equation, str) else None
     if found is None:
@@ -97,77 +121,31 @@ def _ellipsis_ranks(_: object, equation: str, values: tuple[Any, ...]) -> object
     return tuple(rank for rank, term in zip(found, terms_of(equation)[0], strict=True) if ELLIPSIS in term)
 
 
-FLOW_FUNCTIONS: Mapping[str, Function] = {
-    "repeated_in_flow": Function(
-        "repeated_in_flow(v)",
-        "whether the operator that computes v meets two conditions: (1) it is in a branch of an If, or it "
-        "depends on an input of a loop body or on the result of an If, loop or recurrence; (2) an earlier "
-        "operator of the same type also meets condition 1, or another If, loop or recurrence depends on v",
-        (VALUE,),
-        TRUTH,
-        _is_in(lambda flow: flow.repeated),
-    ),
-    "reads_past_loop": Function(
-        "reads_past_loop(v)",
-        "whether the operator X that computes v meets three conditions: (1) X is an If, loop or recurrence; "
-        "(2) X is inside a Loop, and this Loop is in a branch of an If; (3) X, or a body of X, reads values "
-        "from outside this Loop",
-        (VALUE,),
-        TRUTH,
-        _is_in(lambda flow: flow.past_loops),
-    ),
-    "packed_state": Function(
-        "packed_state(v)",
-        "whether the recurrence that computes v meets two conditions: (1) an earlier operator of the graph "
-        "is a Loop, a Scan or a recurrence; (2) an initial state is selected along the last dimension of a "
-        "four-dimensional tensor",
-        (VALUE,),
-        TRUTH,
-        _is_in(lambda flow: flow.packed),
-    ),
-    "nameless": Function(
-        "nameless(vs)", "whether one of several outputs has an empty name", (TUPLE,), TRUTH, _nameless
-    ),
-    "partial_shapes": Function(
-        "partial_shapes(vs)",
-        "whether one of several values is the result of a Shape with start or end, or is computed from "
-        "such a result by element-wise operators or Concat",
-        (TUPLE,),
-        TRUTH,
-        _partial_shapes,
-    ),
-    "empty_lists": Function(
-        "empty_lists(vs)",
-        "whether one of several values is the value_ints of a Constant, or is computed from such "
-        "a value by element-wise operators or Concat",
-        (TUPLE,),
-        TRUTH,
-        _empty_lists,
-    ),
-    "refused_if_empty": Function(
-        "refused_if_empty(vs)",
-        "whether parsers would reject all uses of several values if the values were empty tensors: every "
-        "use is a parameter (not the data) of Slice, Pad or NonMaxSuppression, or the axes of a Squeeze "
-        "whose data has a dynamic shape",
-        (TUPLE,),
-        TRUTH,
-        _refused_if_empty,
-    ),
-    "ellipsis_ranks": Function(
-        "ellipsis_ranks(equation, vs)",
-        "the number of dimensions that the ellipsis of an Einsum equation covers, for each operand "
-        "with an ellipsis",
-        (TEXT, TUPLE),
-        (Kind("tuple", items=NUMBER),),
-        _ellipsis_ranks,
-    ),
-    "unread": Function(
-        "unread(vs)",
-        "whether one of several values is unused: no operator reads this value, and it is not an "
-        "output of the graph or of a body",
-        (TUPLE,),
-        TRUTH,
-        _unread,
-    ),
-}
-"""The functions, by name."""
+@function(
+    "repeated_in_flow(v)",
+    "whether the operator that computes v meets two conditions: (1) it is in a branch of an If, or it "
+    "depends on an input of a loop body or on the result of an If, loop or recurrence; (2) an earlier "
+    "operator of the same type also meets condition 1, or another If, loop or recurrence depends on v",
+)
+def _repeated_in_flow(constants: Constants | None, value: Value) -> Verdict:
+    return _is_in(lambda flow: flow.repeated, constants, value)
+
+
+@function(
+    "reads_past_loop(v)",
+    "whether the operator X that computes v meets three conditions: (1) X is an If, loop or recurrence; (2) "
+    "X is inside a Loop, and this Loop is in a branch of an If; (3) X, or a body of X, reads values from "
+    "outside this Loop",
+)
+def _reads_past_loop(constants: Constants | None, value: Value) -> Verdict:
+    return _is_in(lambda flow: flow.past_loops, constants, value)
+
+
+@function(
+    "packed_state(v)",
+    "whether the recurrence that computes v meets two conditions: (1) an earlier operator of the graph is a "
+    "Loop, a Scan or a recurrence; (2) an initial state is selected along the last dimension of a four-"
+    "dimensional tensor",
+)
+def _packed_state(constants: Constants | None, value: Value) -> Verdict:
+    return _is_in(lambda flow: flow.packed, constants, value)

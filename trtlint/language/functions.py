@@ -8,11 +8,22 @@ from typing import Any
 
 import onnx
 
-from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
-from trtlint.language.flowfunctions import FLOW_FUNCTIONS
-from trtlint.language.function import DTYPE, MOST_VISITED, TUPLE, VALUE, Function
-from trtlint.language.graphfunctions import GRAPH_FUNCTIONS
-from trtlint.language.valuefunctions import VALUE_FUNCTIONS
+from trtlint.language import flowfunctions, graphfunctions, valuefunctions  # noqa: F401 (defines functions)
+from trtlint.language.function import (
+    DEFINED,
+    MOST_VISITED,
+    Function,
+    Number,
+    Numbers,
+    Several,
+    Sized,
+    Text,
+    Tuple,
+    TypeName,
+    TypeNames,
+    Verdict,
+    function,
+)
 from trtlint.model.folding import ma
 from trtlint.model.graph import Value
 from trtlint.model.imported import beyond_shapes
@@ -20,39 +31,54 @@ from trtlint.model.values import Constants
 from trtlint.model.walks import behind, search
 from trtlint.target.truth import Unknown
 
-_MANY: Kinds = (Kind("tuple"), Kind("text"), Kind("mapping"))
-
 _COPIES = frozenset({"Identity", "Cast"})
 
 
-def _const(constants: Constants | None, value: Value) -> object:
+@function(
+    "const(v)",
+    "the value of the constant v if all its elements are equal; unknown if they differ or v depends on "
+    "inputs",
+)
+def _const(constants: Constants | None, value: Value) -> Number:
     return None if constants is None else constants.scalar(value)
 
 
-def _dim(_: object, value: Value, index: int) -> object:
+@function("dim(v, i)", "the size of dimension i of v (-1: the last); unknown if it is dynamic")
+def _dim(_: object, value: Value, index: Number) -> Number:
     shape = value.shape
     if shape is None or not isinstance(index, int) or not -len(shape) <= index < len(shape):
         return None
     return shape[index] if isinstance(shape[index], int) else None
 
 
-def _size(_: object, value: Value) -> object:
+@function("size(v)", "the number of elements of v")
+def _size(_: object, value: Value) -> Number:
     shape = value.shape
     if shape is None or not all(isinstance(dim, int) for dim in shape):
         return None
     return math.prod(dim for dim in shape if isinstance(dim, int))
 
 
-def _attribute(_: object, value: Value, name: str) -> object:
+@function(
+    "attribute(v, name)",
+    "the value of an attribute of the operator that computes v; unknown if the operator lacks the attribute",
+)
+def _attribute(_: object, value: Value, name: Text) -> Any:
     found = None if value.producer is None else value.producer.attribute(name)
     return None if isinstance(found, onnx.TensorProto | onnx.GraphProto) else found
 
 
-def _operator(_: object, value: Value) -> object:
+@function("operator(v)", "the type of the operator that computes v, such as 'Neg'; empty if there is none")
+def _operator(_: object, value: Value) -> Text:
     return "" if value.producer is None else value.producer.op
 
 
-def _split_heads(_: object, value: Value) -> object:
+@function(
+    "split_heads(v)",
+    "whether a Reshape and a Transpose turn a tensor of shape [batch, length, width] into v, of shape "
+    "[batch, heads, length, size]",
+)
+def _split_heads(_: object, value: Value) -> Verdict:
     transpose = value.producer
     if transpose is None or transpose.op != "Transpose" or transpose.attribute("perm") != (0, 2, 1, 3):
         return False
@@ -64,7 +90,8 @@ def _split_heads(_: object, value: Value) -> object:
     return None if data.rank is None else data.rank == 3
 
 
-def _initializer(constants: Constants | None, value: Value) -> object:
+@function("initializer(v)", "whether v is stored in the file, as an initializer or by a Constant operator")
+def _initializer(constants: Constants | None, value: Value) -> Verdict:
     if value.initializer is not None:
         return True
     node = value.producer
@@ -73,18 +100,28 @@ def _initializer(constants: Constants | None, value: Value) -> object:
     return constants is None or constants.stored(value) is not None or constants.array(value) is not None
 
 
-def _constant(constants: Constants | None, value: Value) -> object:
+@function("constant(v)", "whether v depends only on stored tensors and static shapes")
+def _constant(constants: Constants | None, value: Value) -> Verdict:
     if constants is None:
         return None
     array = constants.array(value)
     return constants.foldable(value) or (array is not None and not ma.is_masked(array))
 
 
-def _stored(constants: Constants | None, value: Value) -> object:
+@function(
+    "stored(v)",
+    "whether v is a tensor stored in the file, or the result of Identity or Cast on such a tensor",
+)
+def _stored(constants: Constants | None, value: Value) -> Verdict:
     return _initializer(constants, behind(value, _COPIES))
 
 
-def _fed(_: object, value: Value) -> object:
+@function(
+    "fed(v)",
+    "the element types of the model inputs whose elements affect v; an input is left out if only its shape "
+    "affects v",
+)
+def _fed(_: object, value: Value) -> TypeNames:
     found: dict[str, None] = {}
     for number, (source, _) in enumerate(search(value, beyond_shapes, MOST_VISITED + 1)):
         if number > MOST_VISITED:
@@ -94,7 +131,12 @@ def _fed(_: object, value: Value) -> object:
     return tuple(found)
 
 
-def _broadcasts(constants: Constants | None, a: Value, b: Value, ignore: int = 0) -> object:
+@function(
+    "broadcasts(v, w, ignore=0)",
+    "whether the shapes of v and w can be broadcast, according to the sizes in the file; ignore=n skips the "
+    "last n dimensions",
+)
+def _broadcasts(constants: Constants | None, a: Value, b: Value, ignore: Number = 0) -> Verdict:
     if constants is None or not isinstance(ignore, int) or ignore < 0:
         return None
     left, right = constants.dimensions(a), constants.dimensions(b)
@@ -105,7 +147,12 @@ def _broadcasts(constants: Constants | None, a: Value, b: Value, ignore: int = 0
     return all(m == n or m == 1 or n == 1 for m, n in sizes)
 
 
-def _elements(constants: Constants | None, value: Value) -> object:
+@function(
+    "elements(v)",
+    "the elements of a constant tensor v, as a flat tuple of numbers; unknown if v depends on model inputs "
+    "or is large",
+)
+def _elements(constants: Constants | None, value: Value) -> Numbers:
     array = None if constants is None else constants.array(value)
     if array is None or array.dtype.kind not in "fiub":
         return None
@@ -115,7 +162,11 @@ def _elements(constants: Constants | None, value: Value) -> object:
     return tuple(known.reshape(-1).tolist())
 
 
-def _repeated(_: object, axes: tuple[Any, ...], rank: object) -> object:
+@function(
+    "repeated(axes, rank)",
+    "whether a tuple of axes has an axis twice; for example, -1 and 3 are the same axis if rank is 4",
+)
+def _repeated(_: object, axes: Tuple, rank: Number) -> Verdict:
     if not isinstance(rank, int) or rank < 1 or not all(type(axis) is int for axis in axes):
         return None
     return len({axis % rank for axis in axes if -rank <= axis < rank}) < sum(
@@ -123,7 +174,8 @@ def _repeated(_: object, axes: tuple[Any, ...], rank: object) -> object:
     )
 
 
-def _dtypes(_: object, values: tuple[Any, ...]) -> object:
+@function("dtypes(vs)", "the element types of several values, such as inputs")
+def _dtypes(_: object, values: Tuple) -> TypeNames:
     return tuple(value.dtype for value in values if isinstance(value, Value))
 
 
@@ -134,184 +186,78 @@ def _extreme(choose: Callable[[list[float]], float], xs: tuple[Any, ...]) -> obj
     return choose(flat) if flat and good else None
 
 
-def _round(_: object, x: float, digits: int = 0) -> object:
+@function("round(x, digits=0)", "x rounded to the given number of decimals")
+def _round(_: object, x: Number, digits: Number = 0) -> Number:
     if not math.isfinite(x) or not isinstance(digits, int) or abs(digits) > 20:
         return None
     return round(x, digits) if digits else round(x)
 
 
-_DTYPES: Kinds = (Kind("tuple", items=DTYPE),)
-_NUMBERS: Kinds = (Kind("tuple", items=NUMBER),)
+@function(
+    "uses(v)", "the number of operator inputs that read v, plus 1 if v is an output of the graph or of a body"
+)
+def _uses(_: object, v: Value) -> Number:
+    return len(v.uses) + v.is_output + v.leaves_body
 
-FUNCTIONS: Mapping[str, Function] = {
-    "const": Function(
-        "const(v)",
-        "the value of the constant v if all its elements are equal; unknown if they differ or v depends on "
-        "inputs",
-        (VALUE,),
-        NUMBER,
-        _const,
-    ),
-    "uses": Function(
-        "uses(v)",
-        "the number of operator inputs that read v, plus 1 if v is an output of the graph or of a body",
-        (VALUE,),
-        NUMBER,
-        lambda _, v: len(v.uses) + v.is_output + v.leaves_body,
-    ),
-    "dtype": Function(
-        "dtype(v)", "the element type of v, such as 'f16'", (VALUE,), DTYPE, lambda _, v: v.dtype
-    ),
-    "rank": Function("rank(v)", "the number of dimensions of v", (VALUE,), NUMBER, lambda _, v: v.rank),
-    "dim": Function(
-        "dim(v, i)",
-        "the size of dimension i of v (-1: the last); unknown if it is dynamic",
-        (VALUE, NUMBER),
-        NUMBER,
-        _dim,
-    ),
-    "size": Function("size(v)", "the number of elements of v", (VALUE,), NUMBER, _size),
-    "attribute": Function(
-        "attribute(v, name)",
-        "the value of an attribute of the operator that computes v; unknown if the operator lacks the "
-        "attribute",
-        (VALUE, TEXT),
-        ANYTHING,
-        _attribute,
-    ),
-    "operator": Function(
-        "operator(v)",
-        "the type of the operator that computes v, such as 'Neg'; empty if there is none",
-        (VALUE,),
-        TEXT,
-        _operator,
-    ),
-    "split_heads": Function(
-        "split_heads(v)",
-        "whether a Reshape and a Transpose turn a tensor of shape [batch, length, width] into v, of shape "
-        "[batch, heads, length, size]",
-        (VALUE,),
-        TRUTH,
-        _split_heads,
-    ),
-    "initializer": Function(
-        "initializer(v)",
-        "whether v is stored in the file, as an initializer or by a Constant operator",
-        (VALUE,),
-        TRUTH,
-        _initializer,
-    ),
-    "stored": Function(
-        "stored(v)",
-        "whether v is a tensor stored in the file, or the result of Identity or Cast on such a tensor",
-        (VALUE,),
-        TRUTH,
-        _stored,
-    ),
-    "fed": Function(
-        "fed(v)",
-        "the element types of the model inputs whose elements affect v; an input is left out if only "
-        "its shape affects v",
-        (VALUE,),
-        _DTYPES,
-        _fed,
-    ),
-    "constant": Function(
-        "constant(v)",
-        "whether v depends only on stored tensors and static shapes",
-        (VALUE,),
-        TRUTH,
-        _constant,
-    ),
-    "elements": Function(
-        "elements(v)",
-        "the elements of a constant tensor v, as a flat tuple of numbers; unknown if v depends on model "
-        "inputs or is large",
-        (VALUE,),
-        _NUMBERS,
-        _elements,
-    ),
-    "broadcasts": Function(
-        "broadcasts(v, w, ignore=0)",
-        "whether the shapes of v and w can be broadcast, according to the sizes in the file; ignore=n "
-        "skips the last n dimensions",
-        (VALUE, VALUE),
-        TRUTH,
-        _broadcasts,
-        {"ignore": NUMBER},
-    ),
-    "dtypes": Function(
-        "dtypes(vs)", "the element types of several values, such as inputs", (TUPLE,), _DTYPES, _dtypes
-    ),
-    "static": Function(
-        "static(v)",
-        "whether v has a static shape: the file gives a number for every dimension",
-        (VALUE,),
-        TRUTH,
-        lambda _, v: v.is_static,
-    ),
-    "default": Function(
-        "default(x, otherwise)",
-        "x if x is known, else the second argument; for example, for an attribute x that may be missing",
-        (ANYTHING, ANYTHING),
-        ANYTHING,
-        lambda _, x, otherwise: otherwise if isinstance(x, Unknown) else x,
-        sees_unknown=True,
-    ),
-    "lower": Function("lower(x)", "the text x in lower case", (TEXT,), TEXT, lambda _, x: x.lower()),
-    "known": Function(
-        "known(x)",
-        "whether x is known",
-        (ANYTHING,),
-        TRUTH,
-        lambda _, x: not isinstance(x, Unknown),
-        sees_unknown=True,
-    ),
-    "given": Function(
-        "given(x)",
-        "whether x is known and true; false if x is unknown",
-        (TRUTH,),
-        TRUTH,
-        lambda _, x: x is True,
-        sees_unknown=True,
-    ),
-    "abs": Function("abs(x)", "the absolute value of x", (NUMBER,), NUMBER, lambda _, x: abs(x)),
-    "min": Function(
-        "min(a, b, ...)",
-        "the smallest of several numbers, or of a tuple",
-        ((*NUMBER, *TUPLE),),
-        NUMBER,
-        lambda _, *xs: _extreme(min, xs),
-        variadic=True,
-    ),
-    "max": Function(
-        "max(a, b, ...)",
-        "the largest of several numbers, or of a tuple",
-        ((*NUMBER, *TUPLE),),
-        NUMBER,
-        lambda _, *xs: _extreme(max, xs),
-        variadic=True,
-    ),
-    "repeated": Function(
-        "repeated(axes, rank)",
-        "whether a tuple of axes has an axis twice; for example, -1 and 3 are the same axis if rank is 4",
-        (TUPLE, NUMBER),
-        TRUTH,
-        _repeated,
-    ),
-    "len": Function(
-        "len(x)", "the number of elements or characters of x", (_MANY,), NUMBER, lambda _, x: len(x)
-    ),
-    "round": Function(
-        "round(x, digits=0)",
-        "x rounded to the given number of decimals",
-        (NUMBER,),
-        NUMBER,
-        _round,
-        {"digits": NUMBER},
-    ),
-    **GRAPH_FUNCTIONS,
-    **FLOW_FUNCTIONS,
-    **VALUE_FUNCTIONS,
-}
-"""All functions by name, in the order of the documentation."""
+
+@function("dtype(v)", "the element type of v, such as 'f16'")
+def _dtype(_: object, v: Value) -> TypeName:
+    return v.dtype
+
+
+@function("rank(v)", "the number of dimensions of v")
+def _rank(_: object, v: Value) -> Number:
+    return v.rank
+
+
+@function("static(v)", "whether v has a static shape: the file gives a number for every dimension")
+def _static(_: object, v: Value) -> Verdict:
+    return v.is_static
+
+
+@function(
+    "default(x, otherwise)",
+    "x if x is known, else the second argument; for example, for an attribute x that may be missing",
+    sees_unknown=True,
+)
+def _default(_: object, x: Any, otherwise: Any) -> Any:
+    return otherwise if isinstance(x, Unknown) else x
+
+
+@function("lower(x)", "the text x in lower case")
+def _lower(_: object, x: Text) -> Text:
+    return x.lower()
+
+
+@function("known(x)", "whether x is known", sees_unknown=True)
+def _known(_: object, x: Any) -> Verdict:
+    return not isinstance(x, Unknown)
+
+
+@function("given(x)", "whether x is known and true; false if x is unknown", sees_unknown=True)
+def _given(_: object, x: Verdict) -> Verdict:
+    return x is True
+
+
+@function("abs(x)", "the absolute value of x")
+def _abs(_: object, x: Number) -> Number:
+    return abs(x)
+
+
+@function("min(a, b, ...)", "the smallest of several numbers, or of a tuple")
+def _min(_: object, *xs: Several) -> Number:
+    return _extreme(min, xs)
+
+
+@function("max(a, b, ...)", "the largest of several numbers, or of a tuple")
+def _max(_: object, *xs: Several) -> Number:
+    return _extreme(max, xs)
+
+
+@function("len(x)", "the number of elements or characters of x")
+def _len(_: object, x: Sized) -> Number:
+    return len(x)
+
+
+FUNCTIONS: Mapping[str, Function] = DEFINED
+"""All functions by name, including the functions of the imported modules."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind
-from trtlint.language.function import DTYPE, MOST_VISITED, TUPLE, VALUE, Function
+from trtlint.language.function import MOST_VISITED, Number, Texts, Tuple, TypeName, Verdict, function
 from trtlint.language.operations import UNKNOWN
 from trtlint.model.graph import Value
 from trtlint.model.imported import (
@@ -36,12 +35,18 @@ def _values(values: Sequence[object]) -> list[Value]:
     return [value for value in values if isinstance(value, Value)]
 
 
-def _internal(_: object, values: tuple[Any, ...], dtype: str) -> object:
+@function(
+    "internal(vs, type)",
+    "whether one of several values is internal (no output of the graph or of a body) and has the given type,"
+    " both in the file and after the import",
+)
+def _internal(_: object, values: Tuple, dtype: TypeName) -> Verdict:
     inner = (value for value in _values(values) if not value.is_output and not value.leaves_body)
     return any(value.dtype == dtype and imported_type(value) == dtype for value in inner)
 
 
-def _quantized(_: object, values: tuple[Any, ...]) -> object:
+@function("quantized(vs)", "whether one of several values is stored in a quantized type, such as int8")
+def _quantized(_: object, values: Tuple) -> Verdict:
     return any(value.dtype in _QUANTIZED and _is_weights(value) for value in _values(values))
 
 
@@ -51,22 +56,34 @@ def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
     return node.input(port) if node is not None and node.op == op else None
 
 
-def _cast_from(_: object, value: Value) -> object:
+@function(
+    "cast_from(v)",
+    "the element type before the Cast that gave v its type (operators that only move elements may follow "
+    "it); unknown if there is no such Cast",
+)
+def _cast_from(_: object, value: Value) -> TypeName:
     read = _read_by(value, "Cast")
     return None if read is None else read.dtype
 
 
-def _dequantized(_: object, value: Value) -> object:
+@function(
+    "dequantized(v)",
+    "the element type from which v was dequantized, such as 'i8' (operators that only move elements may "
+    "follow); unknown if v was not dequantized",
+)
+def _dequantized(_: object, value: Value) -> TypeName:
     read = _read_by(value, "DequantizeLinear")
     return None if read is None else read.dtype
 
 
-def _one_scale(_: object, value: Value) -> object:
+@function("one_scale(v)", "whether v was dequantized with one scale for all its elements")
+def _one_scale(_: object, value: Value) -> Verdict:
     scale = _read_by(value, "DequantizeLinear", 1)
     return None if scale is None or scale.shape is None else all(dim == 1 for dim in scale.shape)
 
 
-def _scale_rank(_: object, value: Value) -> object:
+@function("scale_rank(v)", "the number of dimensions of the scale with which v was dequantized")
+def _scale_rank(_: object, value: Value) -> Number:
     return None if (scale := _read_by(value, "DequantizeLinear", 1)) is None else scale.rank
 
 
@@ -74,7 +91,11 @@ def _is_weights(value: Value) -> bool:
     return is_stored(behind(value, _KEEPS_WEIGHTS))
 
 
-def _computed_by(_: object, values: tuple[Any, ...]) -> object:
+@function(
+    "computed_by(vs)",
+    "the types of all operators upstream of several values, in the same graph or body as these values",
+)
+def _computed_by(_: object, values: Tuple) -> Texts:
     left = [value.producer for value in _values(values) if value.producer is not None]
     scope, seen = left[0].scope if left else "", set(left)
     while left:
@@ -88,7 +109,11 @@ def _computed_by(_: object, values: tuple[Any, ...]) -> object:
     return tuple(sorted({node.op for node in seen}))
 
 
-def _same_ranks(constants: Constants | None, left: tuple[Any, ...], right: tuple[Any, ...]) -> object:
+@function(
+    "same_ranks(vs, ws)",
+    "whether each value in vs has as many dimensions as the value at the same position in ws",
+)
+def _same_ranks(constants: Constants | None, left: Tuple, right: Tuple) -> Verdict:
     if constants is None:
         return None
     return both(*(_equal(_rank(a, constants), _rank(b, constants)) for a, b in _pairs(left, right)))
@@ -99,11 +124,20 @@ def _rank(value: Value, constants: Constants) -> int | None:
     return None if dims is None else len(dims) or imported_rank(value)
 
 
-def _same_types(_: object, left: tuple[Any, ...], right: tuple[Any, ...]) -> object:
+@function(
+    "same_types(vs, ws)",
+    "whether each value in vs has the same imported element type as the value at the same position in ws",
+)
+def _same_types(_: object, left: Tuple, right: Tuple) -> Verdict:
     return both(*(_equal(imported_type(a), imported_type(b)) for a, b in _pairs(left, right)))
 
 
-def _same_shapes(constants: Constants | None, left: tuple[Any, ...], right: tuple[Any, ...]) -> object:
+@function(
+    "same_shapes(vs, ws)",
+    "whether each value in vs has the same shape as the value at the same position in ws, according to the "
+    "sizes in the file",
+)
+def _same_shapes(constants: Constants | None, left: Tuple, right: Tuple) -> Verdict:
     if constants is None:
         return None
     return both(
@@ -138,7 +172,11 @@ def _pairs(left: Sequence[object], right: Sequence[object]) -> list[tuple[Value,
     return [(a, b) for a, b in pairs if isinstance(a, Value) and isinstance(b, Value)]
 
 
-def _concatenates(constants: Constants | None, values: tuple[Any, ...], axis: int) -> object:
+@function(
+    "concatenates(vs, axis)",
+    "whether all values have equal sizes in the file, apart from the sizes along the given axis",
+)
+def _concatenates(constants: Constants | None, values: Tuple, axis: Number) -> Verdict:
     found = [None if constants is None else constants.dimensions(value) for value in _values(values)]
     known = [dims for dims in found if dims is not None]
     if len({len(dims) for dims in known}) > 1:
@@ -151,7 +189,11 @@ def _concatenates(constants: Constants | None, values: tuple[Any, ...], axis: in
     return all(len(sizes) < 2 for sizes in fixed)
 
 
-def _expands(constants: Constants | None, value: Value, sizes: tuple[Any, ...]) -> object:
+@function(
+    "expands(v, sizes)",
+    "whether a tensor with the given sizes can be broadcast with v, according to the sizes in the file",
+)
+def _expands(constants: Constants | None, value: Value, sizes: Tuple) -> Verdict:
     dims = None if constants is None else constants.dimensions(value)
     if dims is None:
         return None
@@ -160,12 +202,17 @@ def _expands(constants: Constants | None, value: Value, sizes: tuple[Any, ...]) 
     return all(m in (1, n) or n == 1 for m, n in known)
 
 
-def _zero_point(_: object, value: Value) -> object:
+@function(
+    "zero_point(v)",
+    "whether v has readers, and every reader is a quantizer or dequantizer with the zero point v",
+)
+def _zero_point(_: object, value: Value) -> Verdict:
     quantizers = ("QuantizeLinear", "DequantizeLinear")
     return bool(value.uses) and all(reader.op in quantizers and port == 2 for reader, port in value.uses)
 
 
-def _ones(constants: Constants | None, value: Value, axes: tuple[Any, ...]) -> object:
+@function("ones(v, axes)", "whether v has size 1 along all given axes")
+def _ones(constants: Constants | None, value: Value, axes: Tuple) -> Verdict:
     shape = value.shape if constants is None else constants.dimensions(value)
     if shape is None:
         return None
@@ -173,205 +220,84 @@ def _ones(constants: Constants | None, value: Value, axes: tuple[Any, ...]) -> o
     return both(*(_equal(shape[axis], 1) for axis in good)) if len(good) == len(axes) else None
 
 
-def _dynamic(constants: Constants | None, value: Value, index: int) -> object:
+@function(
+    "dynamic(v, i)",
+    "whether dimension i of v is dynamic: it is a named or unknown dimension of a model input, or is "
+    "computed from such a dimension, for example by Conv; unknown if trtlint cannot tell",
+)
+def _dynamic(constants: Constants | None, value: Value, index: Number) -> Verdict:
     return None if constants is None or not isinstance(index, int) else constants.dynamic(value, index)
 
 
-def _unsigned(_: object, values: tuple[Any, ...]) -> object:
+@function(
+    "unsigned(vs)",
+    "whether one of several values is a uint8 tensor that is stored, or computed from a stored uint8 tensor;"
+    " the parser imports such a value as int32",
+)
+def _unsigned(_: object, values: Tuple) -> Verdict:
     return any(value.dtype == "u8" and imported_type(value) == "i32" for value in _values(values))
 
 
-def _product(_: object, numbers: tuple[Any, ...]) -> object:
+@function("product(xs)", "the product of whole numbers; 1 for an empty tuple")
+def _product(_: object, numbers: Tuple) -> Number:
     good = all(isinstance(n, int) and not isinstance(n, bool) for n in numbers)
     return math.prod(numbers) if good and len(numbers) <= MOST_DIMENSIONS else None
 
 
-def _halves_equal(_: object, many: tuple[Any, ...]) -> object:
+@function("halves_equal(xs)", "whether the first half of a tuple equals the second half")
+def _halves_equal(_: object, many: Tuple) -> Verdict:
     middle = len(many) // 2
     return len(many) % 2 == 0 and many[:middle] == many[middle:]
 
 
-GRAPH_FUNCTIONS: Mapping[str, Function] = {
-    "imported": Function(
-        "imported(v)",
-        "the element type of v after the import; for example, a stored uint8 tensor becomes 'i32', and a "
-        "uint8 result of QuantizeLinear becomes 'i8'",
-        (VALUE,),
-        DTYPE,
-        lambda _, v: imported_type(v),
-    ),
-    "internal": Function(
-        "internal(vs, type)",
-        "whether one of several values is internal (no output of the graph or of a body) and has the given "
-        "type, both in the file and after the import",
-        (TUPLE, DTYPE),
-        TRUTH,
-        _internal,
-    ),
-    "quantized": Function(
-        "quantized(vs)",
-        "whether one of several values is stored in a quantized type, such as int8",
-        (TUPLE,),
-        TRUTH,
-        _quantized,
-    ),
-    "dequantized": Function(
-        "dequantized(v)",
-        "the element type from which v was dequantized, such as 'i8' (operators that only move elements may "
-        "follow); unknown if v was not dequantized",
-        (VALUE,),
-        DTYPE,
-        _dequantized,
-    ),
-    "cast_from": Function(
-        "cast_from(v)",
-        "the element type before the Cast that gave v its type (operators that only move elements may "
-        "follow it); unknown if there is no such Cast",
-        (VALUE,),
-        DTYPE,
-        _cast_from,
-    ),
-    "one_scale": Function(
-        "one_scale(v)",
-        "whether v was dequantized with one scale for all its elements",
-        (VALUE,),
-        TRUTH,
-        _one_scale,
-    ),
-    "scale_rank": Function(
-        "scale_rank(v)",
-        "the number of dimensions of the scale with which v was dequantized",
-        (VALUE,),
-        NUMBER,
-        _scale_rank,
-    ),
-    "same": Function(
-        "same(v, w)",
-        "whether v and w are the same value, ignoring Identity",
-        (VALUE, VALUE),
-        TRUTH,
-        lambda _, v, w: behind(v, _IDENTITY) is behind(w, _IDENTITY),
-    ),
-    "rest": Function(
-        "rest(xs, n)",
-        "a tuple without its first n elements",
-        (TUPLE, NUMBER),
-        ANYTHING,
-        lambda _, xs, n: tuple(xs[n:]),
-    ),
-    "first": Function(
-        "first(xs, n)",
-        "the first n elements of a tuple; if n is negative, the tuple without its last -n elements",
-        (TUPLE, NUMBER),
-        ANYTHING,
-        lambda _, xs, n: tuple(xs[:n]),
-    ),
-    "computed_by": Function(
-        "computed_by(vs)",
-        "the types of all operators upstream of several values, in the same graph or body as these values",
-        (TUPLE,),
-        (Kind("tuple", items=TEXT),),
-        _computed_by,
-    ),
-    "are_read": Function(
-        "are_read(vs)",
-        "whether an operator reads one of several values",
-        (TUPLE,),
-        TRUTH,
-        lambda _, vs: any(v.uses for v in _values(vs)),
-    ),
-    "same_ranks": Function(
-        "same_ranks(vs, ws)",
-        "whether each value in vs has as many dimensions as the value at the same position in ws",
-        (TUPLE, TUPLE),
-        TRUTH,
-        _same_ranks,
-    ),
-    "same_types": Function(
-        "same_types(vs, ws)",
-        "whether each value in vs has the same imported element type as the value at the same position in ws",
-        (TUPLE, TUPLE),
-        TRUTH,
-        _same_types,
-    ),
-    "same_shapes": Function(
-        "same_shapes(vs, ws)",
-        "whether each value in vs has the same shape as the value at the same position in ws, "
-        "according to the sizes in the file",
-        (TUPLE, TUPLE),
-        TRUTH,
-        _same_shapes,
-    ),
-    "concatenates": Function(
-        "concatenates(vs, axis)",
-        "whether all values have equal sizes in the file, apart from the sizes along the given axis",
-        (TUPLE, NUMBER),
-        TRUTH,
-        _concatenates,
-    ),
-    "expands": Function(
-        "expands(v, sizes)",
-        "whether a tensor with the given sizes can be broadcast with v, according to the sizes in the file",
-        (VALUE, TUPLE),
-        TRUTH,
-        _expands,
-    ),
-    "zero_point": Function(
-        "zero_point(v)",
-        "whether v has readers, and every reader is a quantizer or dequantizer with the zero point v",
-        (VALUE,),
-        TRUTH,
-        _zero_point,
-    ),
-    "ones": Function(
-        "ones(v, axes)", "whether v has size 1 along all given axes", (VALUE, TUPLE), TRUTH, _ones
-    ),
-    "dynamic": Function(
-        "dynamic(v, i)",
-        "whether dimension i of v is dynamic: it is a named or unknown dimension of a model input, or is "
-        "computed from such a dimension, for example by Conv; unknown if trtlint cannot tell",
-        (VALUE, NUMBER),
-        TRUTH,
-        _dynamic,
-    ),
-    "unsigned": Function(
-        "unsigned(vs)",
-        "whether one of several values is a uint8 tensor that is stored, or computed from a stored uint8 "
-        "tensor; the parser imports such a value as int32",
-        (TUPLE,),
-        TRUTH,
-        _unsigned,
-    ),
-    "product": Function(
-        "product(xs)", "the product of whole numbers; 1 for an empty tuple", (TUPLE,), NUMBER, _product
-    ),
-    "halves_equal": Function(
-        "halves_equal(xs)",
-        "whether the first half of a tuple equals the second half",
-        (TUPLE,),
-        TRUTH,
-        _halves_equal,
-    ),
-    "settled": Function(
-        "settled(v)",
-        "whether the builder can compute v from stored tensors and shapes, using only integers and booleans",
-        (VALUE,),
-        TRUTH,
-        lambda _, v: known_at_build(v),
-    ),
-    "miscounted": Function(
-        "miscounted(vs)",
-        "whether a size depends on the elements of a model input that is neither int32 nor int64",
-        (TUPLE,),
-        TRUTH,
-        lambda _, vs: any(not sized_by(v) <= _COUNTS for v in _values(vs)),
-    ),
-    "handed": Function(
-        "handed(vs)",
-        "whether one of several sizes depends on a value that a loop passes to its body",
-        (TUPLE,),
-        TRUTH,
-        lambda _, vs: any(map(is_handed, _values(vs))),
-    ),
-}
-"""The functions, by name."""
+@function(
+    "imported(v)",
+    "the element type of v after the import; for example, a stored uint8 tensor becomes 'i32', and a uint8 "
+    "result of QuantizeLinear becomes 'i8'",
+)
+def _imported(_: object, v: Value) -> TypeName:
+    return imported_type(v)
+
+
+@function("same(v, w)", "whether v and w are the same value, ignoring Identity")
+def _same(_: object, v: Value, w: Value) -> Verdict:
+    return behind(v, _IDENTITY) is behind(w, _IDENTITY)
+
+
+@function("rest(xs, n)", "a tuple without its first n elements")
+def _rest(_: object, xs: Tuple, n: Number) -> Any:
+    return tuple(xs[n:])
+
+
+@function(
+    "first(xs, n)",
+    "the first n elements of a tuple; if n is negative, the tuple without its last -n elements",
+)
+def _first(_: object, xs: Tuple, n: Number) -> Any:
+    return tuple(xs[:n])
+
+
+@function("are_read(vs)", "whether an operator reads one of several values")
+def _are_read(_: object, vs: Tuple) -> Verdict:
+    return any(v.uses for v in _values(vs))
+
+
+@function(
+    "settled(v)",
+    "whether the builder can compute v from stored tensors and shapes, using only integers and booleans",
+)
+def _settled(_: object, v: Value) -> Verdict:
+    return known_at_build(v)
+
+
+@function(
+    "miscounted(vs)",
+    "whether a size depends on the elements of a model input that is neither int32 nor int64",
+)
+def _miscounted(_: object, vs: Tuple) -> Verdict:
+    return any(not sized_by(v) <= _COUNTS for v in _values(vs))
+
+
+@function("handed(vs)", "whether one of several sizes depends on a value that a loop passes to its body")
+def _handed(_: object, vs: Tuple) -> Verdict:
+    return any(map(is_handed, _values(vs)))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from trtlint.language.fieldtypes import TEXT, TRUTH
-from trtlint.language.function import TUPLE, VALUE, Function
+from trtlint.language.function import Text, Tuple, Verdict, function
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
 from trtlint.model.walks import search
@@ -33,7 +31,8 @@ _ALL_INPUTS = frozenset({"Concat", "Add", "Mul", "Div", "Min", "Sum", "Mean"})
 """Operators whose results are never negative, as long as no input is negative."""
 
 
-def _never_negative(constants: Constants | None, value: Value) -> object:
+@function("never_negative(v)", "whether trtlint can prove that v never has a negative element")
+def _never_negative(constants: Constants | None, value: Value) -> Verdict:
     """Return whether a value cannot be negative.
 
     The function searches upstream. It returns False if it finds a value that may be negative, or if the
@@ -80,38 +79,20 @@ def _stored_not_negative(constants: Constants | None, value: Value) -> bool:
     return array is not None and bool((array >= 0).all())
 
 
-def _in_int32_data(constants: Constants | None, values: tuple[Any, ...]) -> object:
+@function(
+    "in_int32_data(vs)",
+    "whether one of several values is a stored uint8 tensor whose elements (at least two) are in the field "
+    "int32_data",
+)
+def _in_int32_data(constants: Constants | None, values: Tuple) -> Verdict:
     if constants is None:
         return None
     return any(isinstance(value, Value) and constants.in_int32_data(value) for value in values)
 
 
-def _first_not_in(_: object, many: tuple[Any, ...], known: tuple[Any, ...]) -> object:
+@function(
+    "first_not_in(xs, ys)",
+    "the first element of the tuple xs that is not in the tuple ys; unknown if all of xs are in ys",
+)
+def _first_not_in(_: object, many: Tuple, known: Tuple) -> Text:
     return next((item for item in many if item not in known), None)
-
-
-VALUE_FUNCTIONS: Mapping[str, Function] = {
-    "never_negative": Function(
-        "never_negative(v)",
-        "whether trtlint can prove that v never has a negative element",
-        (VALUE,),
-        TRUTH,
-        _never_negative,
-    ),
-    "in_int32_data": Function(
-        "in_int32_data(vs)",
-        "whether one of several values is a stored uint8 tensor whose elements (at least two) are in the "
-        "field int32_data",
-        (TUPLE,),
-        TRUTH,
-        _in_int32_data,
-    ),
-    "first_not_in": Function(
-        "first_not_in(xs, ys)",
-        "the first element of the tuple xs that is not in the tuple ys; unknown if all of xs are in ys",
-        (TUPLE, TUPLE),
-        TEXT,
-        _first_not_in,
-    ),
-}
-"""The functions, by name."""
