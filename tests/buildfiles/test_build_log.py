@@ -17,8 +17,7 @@ from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.patterns import KEY, table
 from trtlint.buildfiles.prefix import parse_prefix
-from trtlint.buildfiles.record_buffer import MESSAGE
-from trtlint.buildfiles.records import Log
+from trtlint.buildfiles.records import MESSAGE, Log
 from trtlint.buildfiles.scan import LONGEST
 from trtlint.buildfiles.settings import decode_version
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.files import read_build_file
 from trtlint.buildfiles.kinds import GivenAs
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.plan import PlanHeader, plan_header, read_plan
 from trtlint.buildfiles.profile import LayerTime, Profile, TableReader, from_json, profile_from_json
-from trtlint.buildfiles.record import read_file
+from trtlint.buildfiles.record import read_build_file, read_file
 
 ONLY_TIMES = (
     "this file has only end-to-end times (--exportTimes), which trtlint does not use; "

@@ -10,13 +10,13 @@ import pytest
 from tests.buildfiles.reading import read_layers
 from tests.buildfiles.vectors import read_with
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.files import read_build_file
 from trtlint.buildfiles.layers import LayerInfo
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.names import layer_names
 from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.prefix import parse_prefix
 from trtlint.buildfiles.profile import Profile
+from trtlint.buildfiles.record import read_build_file
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from trtlint.buildfiles.literals import Literals
-from trtlint.buildfiles.patterns import table
+from trtlint.buildfiles.patterns import Literals, table
 
 TEXTS = [text for pattern in table().patterns for text in (*pattern.starts, *pattern.contains)]
 NOISE = " ".join(f"Loading tile {number} of plate, plane and place" for number in range(100))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.buildfiles.vectors import read_with
 from trtlint.buildfiles import log as module
-from trtlint.buildfiles import record_buffer, toollines
+from trtlint.buildfiles import records, toollines
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.log import LogReader
 from trtlint.buildfiles.profile import LayerTime, Profile
@@ -171,8 +171,8 @@ def test_records_are_stored_in_order() -> None:
 
 
 def test_the_text_of_records_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_buffer, "_ROOM", 6)
-    monkeypatch.setattr(record_buffer, "_OTHERS", 3)
+    monkeypatch.setattr(records, "_ROOM", 6)
+    monkeypatch.setattr(records, "_OTHERS", 3)
     assert [each.message for each in read("[E] abc\n[E] def\n[E] g\n").records["other"]] == ["abc", "def"]
     found = read("[E] a\n" * 5)
     assert (len(found.records["other"]), found.counts["other"]) == (3, 5)

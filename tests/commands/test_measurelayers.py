@@ -12,8 +12,7 @@ import pytest
 from tests.graphs import model_of
 from trtlint.buildfiles.layers import layers_from_json
 from trtlint.buildfiles.record import FileContents, together
-from trtlint.commands.measure import MeasureOptions
-from trtlint.commands.measurelayers import layers_of
+from trtlint.commands.measure import MeasureOptions, layers_of
 from trtlint.dry_build import drybuild
 from trtlint.dry_build.errors import DryBuildError, WheelError
 from trtlint.dry_build.result import DryBuild, DryBuildResult

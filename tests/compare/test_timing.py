@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from trtlint.compare import _timing
+from trtlint.compare import _running
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ def test_models_run_in_turns_while_there_is_time(
         turns.append(name)
         now[0] += seconds
 
-    monkeypatch.setattr(_timing, "_LONGEST", 0.5)
-    monkeypatch.setattr(_timing, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    found = _timing.timed(lambda: run("one", one), lambda: run("other", other))
+    monkeypatch.setattr(_running, "_LONGEST", 0.5)
+    monkeypatch.setattr(_running, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    found = _running.timed(lambda: run("one", one), lambda: run("other", other))
     assert found == ([one] * pairs, [other] * pairs)
     assert turns == ["one", "other"] * (pairs + 1)

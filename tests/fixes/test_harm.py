@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trtlint.engine.finding import SEVERITIES
-from trtlint.fixes.harm import harm_of
+from trtlint.fixes.relint import harm_of
 
 ERROR, WARNING, NOTE = range(3)
 

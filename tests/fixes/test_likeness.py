@@ -9,9 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.graphs import model_of
-from trtlint.fixes.likeness import _NameNumbers, likeness
 from trtlint.fixes.patch import Draft, Patch
-from trtlint.fixes.region import region_of
+from trtlint.fixes.region import _NameNumbers, likeness, region_of
 
 TEXT = """< ir_version: 10, opset_import: ["" : 17] > g (float[N,4] x) => (float[N,4] y)
 < float[4] w = {1, 2, 3, 4}, float s = {2}, int64[2] shape = {-1, 4} >

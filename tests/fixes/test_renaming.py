@@ -12,8 +12,8 @@ from tests.fixes.fixing import fixed
 from tests.fixes.proving import prove
 from trtlint.facts.facts import Facts
 from trtlint.fixes import proposer
-from trtlint.fixes.likeness import only_renames
 from trtlint.fixes.patch import Patch
+from trtlint.fixes.region import only_renames
 from trtlint.model.load import Model, load
 
 DRAWN = """< ir_version: 8, opset_import: ["" : 17] > g (float[2,4] x) => (float[2,4] y) {

@@ -17,7 +17,7 @@ from trtlint.facts.blocks.walk import Scaling
 from trtlint.fixes import boundary, costs, reference
 from trtlint.fixes.patch import Bound, Draft, NotApplicable, opset_of
 from trtlint.fixes.reference import NoImplementationError, run_reference
-from trtlint.fixes.rewrites import _attention, _computing, _sums, drop_second_quantizer
+from trtlint.fixes.rewrites import _attention, _computing, _products, drop_second_quantizer
 from trtlint.fixes.rewrites._numbers import Numbers
 
 FLOAT32 = 3.4028234663852886e38
@@ -277,8 +277,8 @@ def test_results_of_computed_values_are_bounded(
 )
 def test_sizes_of_axes(axis: int, size: int | None) -> None:
     model = small("(float[2,3,N] x, float s) => (float y) { a = my.Odd (x)  y = Neg (s) }")
-    assert _sums._axis_size(value(model, "x"), axis) == size
-    assert [_sums._axis_size(each, axis) for each in (None, value(model, "s"), value(model, "a"))] == [
+    assert _products._axis_size(value(model, "x"), axis) == size
+    assert [_products._axis_size(each, axis) for each in (None, value(model, "s"), value(model, "a"))] == [
         None
     ] * 3
 
@@ -288,8 +288,8 @@ def test_sizes_of_axes(axis: int, size: int | None) -> None:
 )
 def test_positions_of_a_kernel(shape: str, count: int | None) -> None:
     model = small(f"(float[{shape}] w) => (float y) {{ u = my.Odd (w)  y = my.Odd (u) }}")
-    assert _sums._kernel_positions(value(model, "w")) == count
-    assert _sums._kernel_positions(None) is _sums._kernel_positions(value(model, "u")) is None
+    assert _products._kernel_positions(value(model, "w")) == count
+    assert _products._kernel_positions(None) is _products._kernel_positions(value(model, "u")) is None
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_magnitudes_of_quantized_operands(given: str, expected: int) -> None:
     < uint8 low = {{3}}, uint8 high = {{200}}, uint8[2] both = {{3, 200}}, int8 minus = {{-100}},
       uint8[0] none = {{}} > {{ y = my.Odd ({given}) }}""")
     node = model.graph.nodes[0]
-    assert _sums._largest_magnitude(Numbers(Draft(model, node)), node, 0, 2) == expected
+    assert _products._largest_magnitude(Numbers(Draft(model, node)), node, 0, 2) == expected
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.measurement.written import Graph
-from trtlint.measurement.figures import Figures, look
 from trtlint.measurement.formats import BF16, FP16, Format
 from trtlint.measurement.narrowing import SecondLook
+from trtlint.measurement.probing import Figures, look
 from trtlint.measurement.writing import GraphWriter
 
 

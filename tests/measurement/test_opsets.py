@@ -17,9 +17,9 @@ from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.narrowing import RewrittenModel
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.rounding import rounded
 from trtlint.measurement.session import RehearsalSession
 from trtlint.measurement.trialmodel import TrialError, load_trial_model
+from trtlint.measurement.writing import rounded
 
 pytest.importorskip("onnxruntime")
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.measurement.accumulation import Sum, sum_of
+from trtlint.measurement.band import operands
 from trtlint.measurement.measuring import _multiplies_in_fp32
 from trtlint.measurement.trivial import sentence
-from trtlint.measurement.ways import operands
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from trtlint.network.expected import ExpectedTensors, _Reference
 from trtlint.network.layers import Array
-from trtlint.network.refused import RuntimeRefusedError
+from trtlint.network.onnxops import RuntimeRefusedError
 
 A, B, C = (np.array([number], np.float32) for number in (1, 2, 3))
 

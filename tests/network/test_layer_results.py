@@ -15,7 +15,6 @@ from trtlint.network.layers import Layer, NotComputedError
 from trtlint.network.movement import LAYERS as MOVEMENT
 from trtlint.network.pointwise import LAYERS as POINTWISE
 from trtlint.network.products import LAYERS as PRODUCTS
-from trtlint.network.quantizing import LAYERS as QUANTIZING
 from trtlint.network.reductions import LAYERS as REDUCTIONS
 from trtlint.network.types import dtype_of
 
@@ -30,7 +29,7 @@ class Weights:
         return np.asarray(self._numbers, np.float32) if self._numbers else None
 
 
-LAYERS = {**MOVEMENT, **POINTWISE, **PRODUCTS, **QUANTIZING, **REDUCTIONS}
+LAYERS = {**MOVEMENT, **POINTWISE, **PRODUCTS, **REDUCTIONS}
 ROW = [[0, 1, 2, 3]]
 SQUARE = [[0, 1, 2], [3, 4, 5]]
 SAME = {"padding_mode": "SAME_UPPER", "pre_padding": (0, 0), "post_padding": (0, 0)}

@@ -11,8 +11,8 @@ import onnx
 import pytest
 
 from trtlint.model.load import load
-from trtlint.network import probe
-from trtlint.network.probe import probes
+from trtlint.network import feeding
+from trtlint.network.feeding import probes
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>'
 
@@ -164,7 +164,7 @@ QUANTIZED = """g (float[2] x, float[1] s) => (int8[2] y)
 )  # fmt: skip
 def test_the_largest_scale(nodes: str, largest: float, tmp_path: Path) -> None:
     proto = onnx.parser.parse_model(HEAD + QUANTIZED.replace("NODES", nodes))
-    assert probe._largest_scale(proto) == largest
+    assert feeding._largest_scale(proto) == largest
 
 
 def test_numbers_beyond_the_quantizers(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from onnx.reference.ops import load_op
 
 from trtlint.network.layers import Layer
-from trtlint.network.quantizing import LAYERS
+from trtlint.network.pointwise import LAYERS
 
 SHAPE = (2, 3, 4)
 RANDOM = np.random.default_rng(0)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.dry_build.rtx import NEEDS_WHEELS
 from trtlint.network.layers import NotComputedError
-from trtlint.network.weights import LayerWeights, _signed, _unpacked
+from trtlint.network.read import LayerWeights, _signed, _unpacked
 
 BYTES = np.arange(256, dtype=np.uint8)
 

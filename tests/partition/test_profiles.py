@@ -8,8 +8,8 @@ import onnx
 import pytest
 
 from trtlint.model.load import load
-from trtlint.partition import profiles
-from trtlint.partition.profiles import shape_input, shape_input_words
+from trtlint.partition import predict
+from trtlint.partition.predict import shape_input, shape_input_words
 
 
 def named(folder: Path, body: str, *parts: tuple[int, ...], inputs: str = "") -> str:
@@ -72,9 +72,9 @@ def test_operators_that_pass_a_shape_on(body: str, name: str, tmp_path: Path) ->
 
 def test_a_long_chain_is_followed_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body = "a = Identity (p) b = Identity (a) y = Reshape (x, b)"
-    monkeypatch.setattr(profiles, "_DEEPEST", 2)
+    monkeypatch.setattr(predict, "_DEEPEST", 2)
     assert named(tmp_path, body) == "p"
-    monkeypatch.setattr(profiles, "_DEEPEST", 1)
+    monkeypatch.setattr(predict, "_DEEPEST", 1)
     assert named(tmp_path, body) == ""
 
 

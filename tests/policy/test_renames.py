@@ -9,8 +9,8 @@ import onnx
 import pytest
 
 from tests.inprocess import Printed, printed
+from trtlint.policy.baseline import Renames
 from trtlint.policy.entries import KnownSite
-from trtlint.policy.renames import Renames
 
 SCALED = """
 < ir_version: 8, opset_import: ["" : 17] >

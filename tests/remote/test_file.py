@@ -21,7 +21,7 @@ pytest.importorskip("fsspec")
 from yarl import URL  # noqa: E402
 
 from trtlint.remote.http import RedirectError, require_allowed  # noqa: E402
-from trtlint.remote.view import RemoteView  # noqa: E402
+from trtlint.remote.model import RemoteView  # noqa: E402
 
 SIZE = 1_000_003
 CONTENT = random.Random(1).randbytes(SIZE)

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("fsspec")
 
-from trtlint.remote import view
-from trtlint.remote.view import RemoteView
+from trtlint.remote import model
+from trtlint.remote.model import RemoteView
 
 CONTENT = bytes(range(100))
 
@@ -31,8 +31,8 @@ class File:
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view, "_BLOCK", 8)
-    monkeypatch.setattr(view, "_AHEAD", 3)
+    monkeypatch.setattr(model, "_BLOCK", 8)
+    monkeypatch.setattr(model, "_AHEAD", 3)
 
 
 def requested(*keys: int | slice) -> list[list[tuple[int, int]]]:

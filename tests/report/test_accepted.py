@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tests.report import handmade
 from trtlint.engine.finding import StaleBaselineEntry, Suppression
-from trtlint.report.accepted import HiddenFindings, gone_notes
+from trtlint.report.counts import HiddenFindings, gone_notes
 
 BY_TEAM = Suppression("configuration", "trtlint.toml: suppress[0]", "measured")
 BY_MODEL = Suppression("model", "vit.onnx", "measured")

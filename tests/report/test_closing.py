@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from tests.inprocess import printed
 from tests.report import handmade
 from trtlint.engine.finding import ModelReport, Suggestion, Suppression
-from trtlint.report.accepted import HiddenFindings
 from trtlint.report.closing import ReportFooter
-from trtlint.report.counts import files_in_words, hidden_line
+from trtlint.report.counts import HiddenFindings, files_in_words, hidden_line
 
 NORM = """
 < ir_version: 8, opset_import: ["" : 17] >

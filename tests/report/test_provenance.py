@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trtlint.report.provenance import Provenance, provenance, public_url
+from trtlint.report.sarif import Provenance, provenance, public_url
 
 
 @pytest.mark.parametrize(

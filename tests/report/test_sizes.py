@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from trtlint.engine.finding import Row
-from trtlint.report.drawing import Marks, draw
-from trtlint.report.sizes import shortened
+from trtlint.report.drawing import Marks, draw, shortened
 
 LONG = "(((((((height - 1)//2)) + 1 - 1)//2)) + 1)"
 

@@ -10,7 +10,7 @@ from tests.report.handmade import CLIP, FLAG, GPU, SCALE
 from trtlint.engine.finding import Finding
 from trtlint.engine.rule import Concern
 from trtlint.engine.upgrade import ReleaseAssessment, SafestRelease, Upgrade, UpgradeFinding
-from trtlint.report.upgradesummary import conditional_rows, rows, shared
+from trtlint.report.upgradedecision import conditional_rows, rows, shared
 
 
 def line(name: str, *, supported: bool = True, **risks: int) -> ReleaseAssessment:

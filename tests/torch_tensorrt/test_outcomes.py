@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trtlint.torch_tensorrt.arguments import OperatorArgument, TensorType
-from trtlint.torch_tensorrt.outcomes import Outcome, faults_of, is_known, outcome_of
+from trtlint.torch_tensorrt.faults import Outcome, faults_of, is_known, outcome_of
 from trtlint.torch_tensorrt.program import Program, ProgramNode
 from trtlint.torch_tensorrt.result import DryRun, Failure, Fallback
 

@@ -17,8 +17,7 @@ from trtlint.buildfiles.layers import LayerInfo
 from trtlint.buildfiles.oneline import DumpReader
 from trtlint.buildfiles.patterns import KEY, groups, table
 from trtlint.buildfiles.prefix import Prefix, embedded, parse_prefix, without_tail
-from trtlint.buildfiles.record_buffer import MESSAGE, RecordBuffer
-from trtlint.buildfiles.records import Log, Severity
+from trtlint.buildfiles.records import MESSAGE, Log, RecordBuffer, Severity
 from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
 from trtlint.buildfiles.stream import ByteStream, decoded, opened

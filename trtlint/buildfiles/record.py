@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from trtlint.buildfiles import layers, profile
 from trtlint.buildfiles.diagnosis import cut_in_parsing
-from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.files import read_build_file
+from trtlint.buildfiles.errors import BuildFileError, unreadable
 from trtlint.buildfiles.inspector import inspect_plan
 from trtlint.buildfiles.kinds import GivenAs
-from trtlint.buildfiles.layers import LayerInfo
+from trtlint.buildfiles.layers import LayerInfo, load_json
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.plan import PlanHeader
+from trtlint.buildfiles.plan import MAGIC, PlanHeader, read_plan
 from trtlint.buildfiles.profile import Profile
-from trtlint.buildfiles.recognise import is_binary
+from trtlint.buildfiles.recognise import JSON_START, is_binary
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
+from trtlint.buildfiles.settings import from_json as settings_from_json
 from trtlint.files.problem import named
+from trtlint.files.regular import open_regular
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.kinds import BuildFile
@@ -41,6 +43,7 @@ _KINDS: Mapping[type, str] = {
     PlanHeader: "engine",
 }
 """Contents that a build can have only once, each with its name in error messages."""
+_ENGINES = (".engine", ".plan", ".trt")
 
 
 class InspectedPlan(Struct, frozen=True):
@@ -257,3 +260,33 @@ def _words(name: str, value: object) -> str:
     words = name.replace("_", " ")
     text = ", ".join(sorted(map(str, value))) if isinstance(value, frozenset) else str(value)
     return f"{words} {text}"
+
+
+def read_build_file(path: Path) -> BuildFile:
+    """Read one build file: a log, an engine file (only its header), or JSON.
+
+    JSON files contain layer information, a profile or metadata.
+
+    Raises:
+        BuildFileError: the file is unreadable or truncated, is JSON of an unknown kind, or has only
+            end-to-end times.
+    """
+    try:
+        with open_regular(path) as file:
+            head = file.read(4096)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if head[:4] in MAGIC:
+        return read_plan(path)
+    if not head and path.suffix.lower() in _ENGINES:
+        raise BuildFileError(
+            "the engine file is empty because its build failed; pass the log of that build with --log"
+        )
+    if not JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
+        return read_log(path)
+    root = load_json(path)
+    for from_json in (layers.from_json, profile.from_json, settings_from_json):
+        content: BuildFile | None = from_json(root)
+        if content is not None:
+            return content
+    raise BuildFileError("unknown JSON: it is not layer information, a profile or metadata", line=1)

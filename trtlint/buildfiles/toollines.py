@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from trtlint.buildfiles.patterns import KEY, Quiet, groups
 from trtlint.buildfiles.profile import Profile, TableReader
-from trtlint.buildfiles.record_buffer import RecordBuffer
+from trtlint.buildfiles.records import RecordBuffer
 from trtlint.buildfiles.settings import Collector
 
 _TABLES, _ROWS = 16, 50_000

@@ -93,7 +93,7 @@ def run_facts(
             file.writelines(f"{line}\n" for line in _text(facts, entries, counts, wanted))
         else:
             from trtlint.report.document import render
-            from trtlint.report.factspage import page
+            from trtlint.report.facts import page
 
             file.write(render(page(read[0], entries, counts), format))
 
@@ -119,7 +119,7 @@ def _text(
     found = {entry.fact.kind for entry in entries}
     yield from (f"{kind} (0)" for kind in dict.fromkeys(wanted) if kind not in found)
     if record is not None and counts:
-        from trtlint.report.placements import table
+        from trtlint.report.facts import table
 
         yield ""
         yield from table(fact for fact in facts.of("placement") if isinstance(fact, Placement))

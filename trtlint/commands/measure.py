@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.case import Case
-from trtlint.commands.measurelayers import layers_of
 from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.stopping import tidying_up
 from trtlint.engine.evidence.ranges import RangeEvidence
@@ -24,6 +23,7 @@ from trtlint.errors import SettingError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_output
+from trtlint.measurement.fusion import FusedLayers, fused_layers
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.measure import (
     FailedMeasurementError,
@@ -46,7 +46,10 @@ from trtlint.report.measureadvice import MeasurementAdvice, advice, applies_to
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
-from trtlint.target.target import Target
+from trtlint.target.target import Target, first_sm
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.record import BuildRecord
 
 _STEPS = {
     "layers": (0.02, "reading the layers of the build"),
@@ -254,4 +257,43 @@ def _sources(model: Model, nodes: set[str]) -> dict[str, str]:
             source = origin(model, node).source
             if source is not None:
                 found[node.path] = str(sources.find(source))
+    return found
+
+
+def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) -> FusedLayers | None:
+    """Return the engine layers that ``trtlint measure`` simulates, or None if no option requests layers.
+
+    Raises:
+        SettingError: the file cannot be read or belongs to another model, or the dry build fails.
+    """
+    if options.layers is not None and options.dry_build is not None:
+        raise SettingError("--layers cannot be used with --dry-build; keep --layers, which is more exact")
+    if options.layers is not None:
+        from trtlint.buildfiles.gather import of_model
+
+        gathered = of_model(Path(options.model), [(options.layers, "layers")])
+        if gathered.problems or gathered.record is None:
+            raise SettingError("; ".join(map(str, gathered.problems)) or f"{options.layers}: no layers")
+        return _joined(model, gathered.record, options.layers)
+    if options.dry_build is None:
+        return None
+    from trtlint.dry_build.drybuild import dry_build
+    from trtlint.dry_build.errors import DryBuildError, WheelError
+
+    try:
+        built = dry_build(Path(options.model), version=options.dry_build or None, sm=first_sm(targets))
+    except (WheelError, DryBuildError) as error:
+        raise SettingError(f"--dry-build: {error}") from None
+    if built.record is None or not built.result.built:
+        raise SettingError(f"--dry-build: {built.result.label}: the model was not built")
+    return _joined(model, built.record, built.result.label)
+
+
+def _joined(model: Model, record: BuildRecord, source: str) -> FusedLayers:
+    found = fused_layers(model, record, source)
+    if found is None:
+        raise SettingError(
+            f"{source}: no layer belongs to a node of {model.path}; pass the layer information of "
+            "this model's build"
+        )
     return found

@@ -42,7 +42,7 @@ def _write(rules: Sequence[Rule], format: str, file: TextIO, *, statistics: bool
         (write_statistics if statistics else write_table)(rules, file)
     else:
         from trtlint.report.document import render
-        from trtlint.report.rulespage import page
+        from trtlint.report.rulestatistics import page
 
         file.write(render(page(rules, statistics=statistics), format))
 

@@ -119,13 +119,13 @@ def _write(found: Sequence[TorchUpgrade | Problem], format: str, file: TextIO, *
     upgrades = [each for each in found if not isinstance(each, Problem)]
     problems = [each for each in found if isinstance(each, Problem)]
     if format == "json":
-        from trtlint.report.torchupgradejson import dumps
+        from trtlint.report.torchupgrade import dumps
 
         file.write(dumps(upgrades, problems) + "\n")
         return
     if format in ("markdown", "html"):
         from trtlint.report.document import render
-        from trtlint.report.torchupgradepages import page
+        from trtlint.report.torchupgrade import page
 
         file.write(render(page(upgrades, problems), format))
         return

@@ -51,6 +51,6 @@ def _write(trend: Trend, format: str, file: TextIO) -> None:
         file.writelines(f"{line}\n" for line in as_text(trend))
     else:
         from trtlint.report.document import render
-        from trtlint.report.trendpage import page
+        from trtlint.report.trend import page
 
         file.write(render(page(trend), format))

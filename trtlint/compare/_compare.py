@@ -16,8 +16,7 @@ import onnx
 from msgspec import Struct
 
 from trtlint.compare._judging import Outputs, judge
-from trtlint.compare._running import LoadedModel, Way
-from trtlint.compare._timing import timed
+from trtlint.compare._running import LoadedModel, Way, timed
 from trtlint.compare.alike import ModelPair, RandomError, alike
 from trtlint.compare.comparison import Pair
 from trtlint.compare.sets import RandomSets, random_sets, size_of

@@ -21,7 +21,6 @@ from trtlint.engine.applying import (
     version_truth,
 )
 from trtlint.engine.causes import causes_of
-from trtlint.engine.completeness import Completeness
 from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
 from trtlint.engine.finding import (
     CONFIDENCES,
@@ -39,7 +38,7 @@ from trtlint.engine.finding import (
     Standing,
 )
 from trtlint.engine.fingerprint import Fingerprints, digest, finding_fingerprint
-from trtlint.engine.reported import ReportedPlaces, about_builds, about_experiments, turn
+from trtlint.engine.reported import Completeness, ReportedPlaces, about_builds, about_experiments, turn
 from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Rule
 from trtlint.engine.rulebook import RuleEntry
 from trtlint.engine.sameness import TargetKeys

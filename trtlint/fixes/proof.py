@@ -23,12 +23,11 @@ from onnx import numpy_helper
 from trtlint.fixes.boundary import EMPTY, Feeds, feeds_of
 from trtlint.fixes.edit import EditError
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
-from trtlint.fixes.likeness import likeness, only_renames
 from trtlint.fixes.opsets import difference
 from trtlint.fixes.outcome import Proof, unproven
 from trtlint.fixes.patch import Patch, opset_of
 from trtlint.fixes.reference import NoImplementationError, run_reference, wide, widened
-from trtlint.fixes.region import Region, RegionError, region_of
+from trtlint.fixes.region import Region, RegionError, likeness, only_renames, region_of
 from trtlint.model.load import Model
 from trtlint.model.payload import Array
 from trtlint.model.protos import FLOAT_DTYPES

@@ -12,9 +12,9 @@ from trtlint.facts.base import Fact, Step
 from trtlint.files.limits import current
 from trtlint.fixes import keep_fp32, names, proposer
 from trtlint.fixes.edit import EditError, apply
-from trtlint.fixes.harm import harm_of, places_of
 from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Lint, LintedModel, Proof, Prove, RefusedFix
 from trtlint.fixes.patch import NotApplicable, Patch
+from trtlint.fixes.relint import harm_of, places_of
 from trtlint.model.check import checker_error
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from trtlint.files.problem import first_few, shorten
 from trtlint.measurement.analysis import findings, origins, overflowing_inputs, sites
-from trtlint.measurement.band import TypeBand, together
+from trtlint.measurement.band import TypeBand, operands, together
 from trtlint.measurement.choosing import notes as notes_of_choices
 from trtlint.measurement.chosen import most_changed
 from trtlint.measurement.feeds import Feeds, digest, given_feeds, random_feeds
@@ -36,7 +36,6 @@ from trtlint.measurement.trialmodel import (
     TrialModel,
     load_trial_model,
 )
-from trtlint.measurement.ways import operands
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import WITH_BODIES, Node
 from trtlint.model.operators import RANDOM

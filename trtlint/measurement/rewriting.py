@@ -16,22 +16,18 @@ from msgspec import Struct
 from onnx import NodeProto, TensorProto, helper
 
 from trtlint.measurement.accumulation import accumulate
-from trtlint.measurement.broadcasting import spread
-from trtlint.measurement.choicewriting import write_choice
-from trtlint.measurement.choosing import input_of
+from trtlint.measurement.band import operands
+from trtlint.measurement.choosing import input_of, write_choice
 from trtlint.measurement.definitions import DEFINED, ROUNDED_INSIDE, definition
-from trtlint.measurement.figures import Figures
 from trtlint.measurement.folding import batch_normalization
 from trtlint.measurement.formats import BF16, FP16, Format
 from trtlint.measurement.formulas import FORMULAS, ROUNDED
 from trtlint.measurement.narrowing import STATISTICS, Narrowing, RewrittenModel, SecondLook
 from trtlint.measurement.ports import COPYING, narrow_ports, port_at
-from trtlint.measurement.probing import ProbeWriter
-from trtlint.measurement.rounding import bounded, rounded
+from trtlint.measurement.probing import Figures, ProbeWriter
 from trtlint.measurement.seeds import fix_seed
 from trtlint.measurement.trialmodel import NARROW, TrialModel
-from trtlint.measurement.ways import operands
-from trtlint.measurement.writing import FormulaWriter, WrittenGraph
+from trtlint.measurement.writing import FormulaWriter, WrittenGraph, bounded, rounded, spread
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES, NUMBERS, bodies, opsets, text
 from trtlint.model.widening import widen_node, widen_type

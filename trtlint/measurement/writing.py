@@ -10,9 +10,29 @@ from typing import Any
 import numpy as np
 import onnx
 from msgspec import Struct, field
-from onnx import NodeProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from trtlint.measurement.formats import BF16, Format
 from trtlint.model.graph import Node, Value
+
+_DATA, _CACHES, _POSITIONS = 0, (1, 2), 3
+_CACHE_RANK = 3
+_CAST_BRAIN = 13
+"""First opset in which Cast supports BF16: https://onnx.ai/onnx/operators/onnx__Cast.html."""
+_CLIP_INPUTS = 11
+"""First opset in which Clip reads its bounds from inputs.  ``Max`` broadcasts from opset 8 on.
+
+https://onnx.ai/onnx/operators/onnx__Max.html
+"""
+_SIGNIFICANT = 24
+"""Significant bits of FP32.
+
+A multiplication by 2**s + 1 splits a number into two parts; the upper part has 24 - s bits.
+T. J. Dekker, A floating-point technique for extending the available precision, section 5.1:
+https://doi.org/10.1007/BF01397083
+"""
+_MOST_SPLIT = 2.0**110
+"""Largest magnitude that this multiplication can split without overflow.  Larger numbers are not rounded."""
 
 
 class WrittenGraph(Struct):
@@ -109,3 +129,61 @@ class FormulaWriter(GraphWriter, ABC):
 
         If the build fuses the operator that reads the tensor, return ``name`` without rounding.
         """
+
+
+def spread(node: Node, names: Sequence[str], write: GraphWriter) -> list[str]:
+    """Expand an operator's inputs that have no batch axis, and return the new names of all inputs.
+
+    ONNX Runtime requires that the caches of ``RotaryEmbedding`` have the batch size of the data input.
+    Exporters store one cache for the whole batch:
+    https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html
+
+    Args:
+        node: the operator.
+        names: names of the inputs.
+        write: writer of the graph.
+    """
+    found = list(names)
+    if node.domain or node.op != "RotaryEmbedding" or node.input(_POSITIONS) is not None:
+        return found
+    data = node.input(_DATA)
+    if data is None or (data.shape and data.shape[0] == 1):
+        return found
+    for port in _CACHES:
+        cache = node.input(port)
+        if cache is None or cache.shape is None or len(cache.shape) != _CACHE_RANK or cache.shape[0] != 1:
+            continue
+        batch = write.add("Shape", [found[_DATA]], start=0, end=1)
+        shape = write.add("Concat", [batch, write.constant([1, 1], np.int64)], axis=0)
+        found[port] = write.add("Expand", [found[port], shape])
+    return found
+
+
+def rounded(name: str, result: str, format_: Format, write: GraphWriter) -> str:
+    """Add operators that round the values of an FP32 tensor to those of a narrow type.
+
+    The result is an FP32 tensor again.  Return its name.  ONNX has no type TF32, so numbers are rounded to
+    TF32 with arithmetic.
+
+    Args:
+        name: the tensor.
+        result: name of the result; empty for a new name.
+        format_: the narrow type.
+        write: writer of the graph.
+    """
+    if not format_.operands_only and (format_ is not BF16 or write.opset >= _CAST_BRAIN):
+        narrow = write.add("Cast", [name], to=format_.element)
+        return write.add("Cast", [narrow], result, to=TensorProto.FLOAT)
+    within = bounded(name, _MOST_SPLIT, write)
+    product = write.add("Mul", [within, write.constant(2.0 ** (_SIGNIFICANT - format_.bits) + 1.0)])
+    upper = write.add("Sub", [product, write.add("Sub", [product, within])])
+    # Add the difference between ``name`` and ``within`` to restore very large numbers, infinity and NaN.
+    # For all other numbers, this difference is 0.
+    return write.add("Add", [upper, write.add("Sub", [name, within])], result)
+
+
+def bounded(name: str, largest: float, write: GraphWriter) -> str:
+    """Add operators that clip a tensor to ``[-largest, largest]``, and return the result's name."""
+    if write.opset < _CLIP_INPUTS:
+        return write.add("Clip", [name], min=-largest, max=largest)
+    return write.add("Min", [write.add("Max", [name, write.constant(-largest)]), write.constant(largest)])

@@ -29,8 +29,8 @@ from trtlint.network.expected import ExpectedTensors, by_reference, by_runtime, 
 from trtlint.network.iterations import OWN
 from trtlint.network.judge import Difference, compare, no_numbers, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
+from trtlint.network.onnxops import RuntimeRefusedError, reason_of
 from trtlint.network.parsing import WeightFiles
-from trtlint.network.refused import RuntimeRefusedError, reason_of
 from trtlint.network.region import Regions, Subgraph
 from trtlint.network.run import MissingTensor, Runner, Value
 from trtlint.network.twins import Initializers, Twins

@@ -26,8 +26,8 @@ from trtlint.model.tensors import TensorStore
 from trtlint.model.widening import Types, widen_model
 from trtlint.network.iterations import bound_loops
 from trtlint.network.layers import Array
+from trtlint.network.onnxops import RuntimeRefusedError, reason_of
 from trtlint.network.parts import Parts
-from trtlint.network.refused import RuntimeRefusedError, reason_of
 
 _LEAST = 128 << 20
 """Smallest limit, in bytes, for the tensors of one part of a model."""

@@ -11,15 +11,19 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from trtlint.errors import ExperimentError
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.network.layers import Array
-from trtlint.network.refused import reason_of
 
 _MOST_KEPT = 256
 """Largest number of cached sessions; each session needs some hundred kilobytes."""
 _OPSET = 20
 LARGE = 1 << 16
 """Number of elements above which ONNX Runtime (with all CPUs) is faster than several NumPy steps."""
+_NO_MEMORY = ("bad_alloc", "bad allocation", "failed to allocate memory", "cannot allocate memory")
+"""Texts in ONNX Runtime's messages about too little memory.
+https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/bfc_arena.cc
+"""
 
 
 def compute(op: str, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
@@ -67,3 +71,23 @@ def _session(op: str, types: tuple[int, ...], ranks: tuple[int, ...], attributes
     options.enable_cpu_mem_arena = False
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return runtime.InferenceSession(inferred.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+class RuntimeRefusedError(ExperimentError):
+    """Error: ONNX Runtime rejects a model or its inputs.  The message comes from ONNX Runtime."""
+
+
+def reason_of(error: Exception) -> str:
+    """Return the text of an exception of ONNX Runtime or of ONNX's reference evaluator on one line.
+
+    The exceptions of these libraries have no common base class.
+
+    Raises:
+        MemoryError: the exception reports too little memory.
+    """
+    if isinstance(error, MemoryError):
+        raise error
+    text = " ".join(str(error).split()) or type(error).__name__
+    if any(words in text.lower() for words in _NO_MEMORY):
+        raise MemoryError(text) from error
+    return text

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from trtlint.network import attention, boxes, movement, pointwise, products, quantizing, reductions, sampling
+from trtlint.network import attention, boxes, movement, pointwise, products, reductions, sampling
 from trtlint.network.iterations import MOST
 from trtlint.network.layers import Array, Layer, Network, NotComputedError
 from trtlint.network.pointwise import Compute
@@ -22,7 +22,6 @@ _LAYERS: Mapping[str, Compute] = {
     **movement.LAYERS,
     **pointwise.LAYERS,
     **products.LAYERS,
-    **quantizing.LAYERS,
     **reductions.LAYERS,
     **sampling.LAYERS,
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 import onnx
 from msgspec import Struct
 
+from trtlint.files.view import View
 from trtlint.model.errors import ModelError
 from trtlint.model.payload import Array, read_message
 from trtlint.model.protos import text
@@ -14,7 +15,6 @@ from trtlint.model.reader import RawModel, read_structure
 from trtlint.model.tensors import TensorStore
 from trtlint.remote.addresses import Address
 from trtlint.remote.file import RemoteError, RemoteFile, remote_file
-from trtlint.remote.view import RemoteView
 
 _SMALL = 4 << 20
 """Size in bytes of the largest model that is fetched whole.  Reading a small model in parts takes longer."""
@@ -24,6 +24,10 @@ _VALUES = 100
 
 The limit is the file size divided by this number, but at least 1 MiB.
 """
+_BLOCK = 1 << 13
+"""Size of a block in bytes."""
+_AHEAD = 3
+"""Smallest number of blocks in one request."""
 
 
 class RemoteModel(Struct, frozen=True):
@@ -86,3 +90,58 @@ class RemoteTensors(TensorStore):
         except RemoteError as error:
             self.note(f"the values of {text(tensor.name)!r} are unknown: {error.message}")
             return None
+
+
+class RemoteView(View):
+    """A remote file as a sequence of bytes.
+
+    Args:
+        file: the remote file.
+    """
+
+    __slots__ = ("_blocks", "_remote")
+
+    def __init__(self, file: RemoteFile) -> None:
+        super().__init__(None, file.size)  # type: ignore[arg-type]
+        self._remote = file
+        self._blocks: dict[int, bytes] = {}
+
+    def _hold(self, start: int) -> None:
+        block = start // _BLOCK
+        if block not in self._blocks:
+            self._fetch(block, block + _AHEAD)
+        self._chunk = self._blocks[block][start - block * _BLOCK :]
+        self._at = start
+
+    def _read(self, start: int, count: int) -> bytes:
+        first, stop = start // _BLOCK, max(start, start + count - 1) // _BLOCK + 1
+        self._fetch(first, stop)
+        data = b"".join(self._blocks[block] for block in range(first, stop))
+        return data[start - first * _BLOCK :][:count]
+
+    def _between(self, start: int, stop: int) -> bytes:
+        if start >= self._at and stop <= self._at + len(self._chunk):
+            return self._chunk[start - self._at : stop - self._at]
+        return self._read(start, stop - start) if stop > start else b""
+
+    def _fetch(self, first: int, stop: int) -> None:
+        """Fetch the missing blocks from block ``first`` up to block ``stop`` (exclusive).
+
+        Adjacent blocks share one request.
+        """
+        beyond = -(-len(self) // _BLOCK)
+        spans: list[tuple[int, int]] = []
+        for block in range(first, min(stop, beyond)):
+            if block in self._blocks:
+                continue
+            if spans and spans[-1][1] == block:
+                spans[-1] = (spans[-1][0], block + 1)
+            else:
+                spans.append((block, block + 1))
+        if not spans:
+            return
+        parts = self._remote.parts([(start * _BLOCK, min(end * _BLOCK, len(self))) for start, end in spans])
+        for (start, end), data in zip(spans, parts, strict=True):
+            for block in range(start, end):
+                at = (block - start) * _BLOCK
+                self._blocks[block] = data[at : at + _BLOCK]

@@ -9,8 +9,7 @@ from msgspec import Struct, field
 from rich.cells import cell_len
 
 from trtlint.engine.finding import Finding, ModelReport, Suggestion
-from trtlint.report.accepted import HiddenFindings
-from trtlint.report.counts import by_severity, files_in_words, hidden_line, plural
+from trtlint.report.counts import HiddenFindings, by_severity, files_in_words, hidden_line, plural
 from trtlint.report.escape import clean
 from trtlint.report.wording import further_lines
 

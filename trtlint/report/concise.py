@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.targets import labels, merge, seen_for
-from trtlint.report.accepted import HiddenFindings, gone_notes
-from trtlint.report.counts import hidden_line
+from trtlint.report.counts import HiddenFindings, gone_notes, hidden_line
 from trtlint.report.escape import clean
 from trtlint.report.formats import ReportWriter, Style
 from trtlint.report.names import line_of

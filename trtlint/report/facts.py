@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from msgspec import Struct
+from rich.cells import cell_len, set_cell_size
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.of_build.placement import Placement
 from trtlint.model.graph import Node, Value
 from trtlint.model.origin import Origin
+from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Part
 from trtlint.report.escape import clean
+from trtlint.report.layout import shorten_middle
 from trtlint.report.names import last_component
 
 _OWN = ("node", "chain")
 """Fields that every fact has. The output shows them separately, not in the list of fields."""
+_WIDEST = (40, 20, 56, 9, 44, 10)
+"""Largest width of each column, in cells."""
+_HEAD = ("node", "operator", "layer", "precision", "format", "ms")
+_NOTE = (
+    "times are for the whole layer; '(in)' marks a node that only changes the layout, inside another layer; "
+    "'shape' marks a node that computes sizes, outside the layers; '-' marks a node that no layer names, for "
+    "example after constant folding"
+)
+_FACTS = 100
+"""Largest number of facts of a kind."""
 
 
 class FactEntry(Struct, frozen=True):
@@ -160,3 +174,71 @@ def _data(value: object) -> Any:
     if isinstance(value, Struct):
         return {name: _data(member) for name, member in _members(value).items()}
     return str(value)
+
+
+def table(placements: Iterable[Placement]) -> Iterator[str]:
+    """Yield the lines of the table, or nothing if there are no nodes."""
+    rows = [_row(placement) for placement in placements]
+    if not rows:
+        return
+    widths = [
+        min(limit, max(cell_len(row[column]) for row in (_HEAD, *rows)))
+        for column, limit in enumerate(_WIDEST)
+    ]
+    for row in (_HEAD, *rows):
+        shown = ((shorten_middle(text, width), width) for text, width in zip(row, widths, strict=True))
+        cells = (set_cell_size(text, width) for text, width in shown)
+        yield "  ".join(cells).rstrip()
+    yield _NOTE
+
+
+def _row(placement: Placement) -> tuple[str, ...]:
+    node = placement.node
+    layer = placement.layers[-1] if placement.layers else "shape" if placement.shape else "-"
+    if placement.absorbed:
+        layer = f"(in) {layer}"
+    more = f" +{len(placement.layers) - 1}" if len(placement.layers) > 1 else ""
+    return (
+        clean(placement.place),
+        "" if node is None else clean(node.op),
+        clean(shorten_middle(layer, _WIDEST[2] - len(more)) + more),
+        placement.precision or "",
+        clean(placement.format or ""),
+        "" if placement.ms is None else f"{placement.ms:.4g}",
+    )
+
+
+def page(path: str, entries: Sequence[FactEntry], counts: Mapping[str, int]) -> Document:
+    """Return the document about the facts of a model.
+
+    Args:
+        path: the model, or the first file of a build.
+        entries: the facts, grouped by kind.
+        counts: the number of facts of each kind; empty if the user selected kinds.
+    """
+    parts = [
+        Part("Kinds", [DocumentTable(["Kind", "Facts"], [[Code(kind), n] for kind, n in counts.items()])])
+    ]
+    for kind, group in groupby(entries, key=lambda entry: entry.fact.kind):
+        listed = list(group)
+        blocks: list[Block] = []
+        for entry in listed[:_FACTS]:
+            op = f" ({entry.fact.node.op})" if entry.fact.node else ""
+            blocks.append([Code(entry.fact.place or "the whole model"), op])
+            blocks.append(Items([[Code(name), f": {value}"] for name, value in _shown_fields(entry)]))
+        if len(listed) > _FACTS:
+            blocks.append(f"and {len(listed) - _FACTS:,} more")
+        parts.append(Part(f"{kind} ({len(listed):,})", blocks))
+    return Document("facts", path, parts)
+
+
+def _shown_fields(entry: FactEntry) -> list[tuple[str, str]]:
+    found = []
+    if entry.origin is not None and entry.origin.module:
+        found.append(("module", entry.origin.module))
+    if entry.origin is not None and entry.origin.source:
+        found.append(("source", str(entry.origin.source)))
+    found += flat_fields(entry.fact).items()
+    if entry.fact.chain:
+        found.append(("chain", steps(entry.fact)))
+    return found

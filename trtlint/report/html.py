@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.targets import merge, span
-from trtlint.report.accepted import HiddenFindings, gone_notes
-from trtlint.report.counts import files_in_words, hidden, left_out, plural
+from trtlint.report.counts import HiddenFindings, files_in_words, gone_notes, hidden, left_out, plural
 from trtlint.report.formats import Run
 from trtlint.report.page.behind import PageData
 from trtlint.report.page.card import CardEntry, card, clipped

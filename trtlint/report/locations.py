@@ -22,7 +22,7 @@ from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Sit
 from trtlint.engine.targets import merge
 from trtlint.files.problem import Problem
 from trtlint.remote.addresses import is_address
-from trtlint.report.accepted import HiddenFindings, gone_notes
+from trtlint.report.counts import HiddenFindings, gone_notes
 
 
 class Place(Struct, frozen=True):

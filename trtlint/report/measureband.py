@@ -10,11 +10,10 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from trtlint.measurement.band import Band, Verdict, verdict_of, worst
+from trtlint.measurement.band import Band, Verdict, Way, verdict_of, worst
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.measurement import MeasuredOutput, Measurement
 from trtlint.measurement.trivial import sentence
-from trtlint.measurement.ways import Way
 
 WORDS: dict[Verdict, str] = {
     "fine": "fine",

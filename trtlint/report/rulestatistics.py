@@ -11,6 +11,8 @@ from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.rule import EVIDENCE, GROUPS, Rule, Status
 from trtlint.facts.kinds import ground_of
 from trtlint.report.counts import plural
+from trtlint.report.document import Code, Document, DocumentTable, Part
+from trtlint.report.ruletext import applies, summary
 
 _OTHER = "other"
 """Group of the rules whose folder is not a group."""
@@ -93,3 +95,28 @@ def _as_data(rule: Rule) -> dict[str, object]:
         "applies": dict(rule.applies),
         "references": list(rule.references),
     }
+
+
+def page(rules: Sequence[Rule], *, statistics: bool = False) -> Document:
+    """Return a document about rules.
+
+    Args:
+        rules: the rules.
+        statistics: true to count the rules instead of listing them.
+    """
+    title = plural(len(rules), "rule")
+    if statistics:
+        parts = [
+            Part(
+                f"By {by}",
+                [DocumentTable([by.capitalize(), "Rules"], [[word, n] for word, n in counted.items()])],
+            )
+            for by, counted in counts(rules).items()
+        ]
+        return Document("rules", title, parts)
+    listed = [
+        [Code(rule.id), rule.name, rule.severity, applies(rule), rule.evidence, summary(rule)]
+        for rule in rules
+    ]
+    heads = ["Rule", "Name", "Severity", "Versions", "Evidence", "Summary"]
+    return Document("rules", title, [Part("Rules", [DocumentTable(heads, listed)])])

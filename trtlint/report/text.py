@@ -19,9 +19,8 @@ from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.targets import MergedFinding, changes, labels, merge, seen_for, span
 from trtlint.files.problem import Problem
 from trtlint.model.sources import repository
-from trtlint.report.accepted import gone_notes, no_findings, places_in_baseline
 from trtlint.report.closing import ReportFooter, examined
-from trtlint.report.counts import plural
+from trtlint.report.counts import gone_notes, no_findings, places_in_baseline, plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES, block, details, marks, where

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
+from msgspec.structs import asdict
 from rich.text import Text
 
 from trtlint.engine.targets import runs
 from trtlint.engine.torchupgrade import CHANGES, CallChange, Change, OperatorChange, TorchUpgrade
+from trtlint.files.problem import Problem
 from trtlint.knowledge.torchreleases import TorchRelease
 from trtlint.report.counts import plural
+from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Part, Words
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
+from trtlint.report.json import finding_data
 from trtlint.report.layout import hang
 from trtlint.report.terminal import ConsoleReport
 from trtlint.report.upgradewording import first_to_last
@@ -25,6 +30,8 @@ HEADINGS: dict[Change, str] = {
 }
 PLACES = 3
 """Largest number of source lines or nodes that are listed for an operator."""
+SCHEMA = "trtlint.torch-upgrade/1"
+"""Name and version of the format; incompatible changes raise the version."""
 
 
 class TorchUpgradeReport(ConsoleReport):
@@ -145,3 +152,95 @@ def release_ranges(indexes: Sequence[int], upgrade: TorchUpgrade) -> str:
     """Return the releases at ``indexes`` as ranges, such as ``2.10 to 2.12``."""
     names = [release.line for release in upgrade.releases]
     return ", ".join(first_to_last(names[start], names[stop]) for start, stop in runs(indexes))
+
+
+def page(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) -> Document:
+    """Return the document with the upgrade reports."""
+    title = "Upgrade of Torch-TensorRT"
+    if upgrades:
+        releases = upgrades[0].releases
+        title = f"Torch-TensorRT {releases[0].line} to {releases[-1].line}"
+    parts = [Part("Errors", [Items([str(problem) for problem in problems])])]
+    parts += [Part(Code(each.path), list(_blocks(each))) for each in upgrades]
+    return Document("upgrade", title, parts)
+
+
+def _blocks(upgrade: TorchUpgrade) -> Iterator[Block]:
+    first, last = upgrade.releases[0], upgrade.releases[-1]
+    yield f"TensorRT {first.tensorrt} to {last.tensorrt}: {summary(upgrade)}."
+    rows: list[list[Words]] = [
+        [HEADINGS[change], operator_words(each, upgrade), Code(", ".join(each.places[:PLACES]))]
+        for change in CHANGES
+        for each in upgrade.operators
+        if each.change == change
+    ]
+    if rows:
+        yield DocumentTable(["Change", "Operator", "Location"], rows)
+    if upgrade.calls:
+        heads = ["Finding", "Releases", "Message", "Location", "Advice"]
+        yield DocumentTable(heads, [_call(change, upgrade) for change in upgrade.calls])
+    yield Items(upgrade.notes)
+
+
+def _call(change: CallChange, upgrade: TorchUpgrade) -> list[str | Code]:
+    finding = change.finding
+    return [
+        f"{finding.severity} {finding.rule}",
+        release_ranges(change.releases, upgrade),
+        finding.message,
+        Code(", ".join(change.places[:PLACES])),
+        " ".join(finding.advice),
+    ]
+
+
+def to_json(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) -> dict[str, Any]:
+    """Return upgrade reports as JSON data, in the given order."""
+    return {
+        "schema": SCHEMA,
+        "files": [_file(upgrade) for upgrade in upgrades],
+        "errors": [asdict(problem) for problem in problems],
+    }
+
+
+def dumps(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) -> str:
+    """Return upgrade reports as a JSON document in ASCII."""
+    return json.dumps(to_json(upgrades, problems), indent=2)
+
+
+def _file(upgrade: TorchUpgrade) -> dict[str, Any]:
+    return {
+        "path": upgrade.path,
+        "kind": upgrade.kind,
+        "from": upgrade.releases[0].line,
+        "to": upgrade.releases[-1].line,
+        "releases": [
+            {"torch_tensorrt": each.version, "tensorrt": each.tensorrt} for each in upgrade.releases
+        ],
+        "operator_count": upgrade.operator_count,
+        "operators": [_operator(each, upgrade) for each in upgrade.operators],
+        "findings": [_finding(each, upgrade) for each in upgrade.calls],
+        "notes": list(upgrade.notes),
+    }
+
+
+def _operator(change: OperatorChange, upgrade: TorchUpgrade) -> dict[str, Any]:
+    return {
+        "operator": change.op,
+        "lowered": change.lowered,
+        "change": change.change,
+        "since": change.since or None,
+        "until": change.until or None,
+        "in_torch": {
+            release.line: state for release, state in zip(upgrade.releases, change.states, strict=True)
+        },
+        "count": change.count,
+        "places": list(change.places),
+    }
+
+
+def _finding(change: CallChange, upgrade: TorchUpgrade) -> dict[str, Any]:
+    return {
+        "finding": finding_data(change.finding),
+        "places": list(change.places),
+        "releases": [upgrade.releases[index].line for index in change.releases],
+    }

@@ -19,6 +19,7 @@ from trtlint.files.regular import open_regular
 from trtlint.knowledge.extras import how_to_install
 from trtlint.process.spawn import Limits, run
 from trtlint.report.counts import left_out, plural
+from trtlint.report.document import Code, Document, DocumentTable, Part, Words
 from trtlint.report.escape import clean
 from trtlint.report.rows import NAMES, ReportRow
 
@@ -248,3 +249,31 @@ def _write_lines(path: Path, lines: Path) -> None:
         raise RowsError(str(ended.answers[0])[:_LONGEST_REASON])
     if ended.cause != "done":
         raise RowsError(f"not readable Parquet: the process that reads the file failed: it {ended.words}")
+
+
+def page(trend: Trend) -> Document:
+    """Return the document about a comparison of two scans."""
+    models = trend.models
+    fresh = (*trend.new, *trend.added)
+    counts = ", ".join(f"{models[name]:,} {name}" for name in ("changed", "added", "removed", "unreadable"))
+    rules: list[list[Words]] = [[Code(rule), *numbers] for rule, *numbers in trend.counts()]
+    return Document(
+        "trend",
+        f"{len(fresh):,} new, {len(trend.gone):,} gone, {len(trend.still):,} remaining",
+        [
+            Part("Rules", [DocumentTable(["Rule", "New", "Gone", "Remaining"], rules)]),
+            Part("New findings", [_listed(fresh)]),
+            Part("Gone findings", [_listed(trend.gone)]),
+        ],
+        [f"{plural(models['both'], 'model')} in both scans; {counts}"],
+    )
+
+
+def _listed(rows: Iterable[ReportRow]) -> DocumentTable:
+    return DocumentTable(
+        ["Severity", "Rule", "Name", "Model", "Target"],
+        [
+            [row.severity, Code(row.rule), row.name, Code(row.model), row.target]
+            for row in sorted(rows, key=rank)
+        ],
+    )

@@ -19,9 +19,17 @@ from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.layout import hang
 from trtlint.report.terminal import ConsoleReport, console
-from trtlint.report.upgradedecision import exceptions, joined_matrix, joined_rows, rule_rows, sentences
+from trtlint.report.upgradedecision import (
+    conditional_rows,
+    exceptions,
+    joined_matrix,
+    joined_rows,
+    rows,
+    rule_rows,
+    sentences,
+    shared,
+)
 from trtlint.report.upgradematrix import TITLE, matrix, text_lines
-from trtlint.report.upgradesummary import conditional_rows, rows, shared
 from trtlint.report.upgradewording import advice_of, asks, places, reasons, risks, since, some, still, why
 from trtlint.report.wording import fix_command, fixable
 

@@ -10,9 +10,9 @@ from msgspec import Struct
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.model import ModelFact
-from trtlint.model.dropped import dropped_before
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
+from trtlint.model.origin import dropped_before
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
 from trtlint.model.walks import behind, cut_short

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact
 from trtlint.model.origin import Origin, origin_of_trace
-from trtlint.torch_tensorrt.outcomes import Stage, faults_of, outcome_of
+from trtlint.torch_tensorrt.faults import Stage, faults_of, outcome_of
 from trtlint.torch_tensorrt.program import Program
 
 

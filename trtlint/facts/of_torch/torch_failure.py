@@ -8,7 +8,7 @@ from typing import Literal
 from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact
 from trtlint.model.origin import Origin, origin_of_trace
-from trtlint.torch_tensorrt.outcomes import faults_of, is_known
+from trtlint.torch_tensorrt.faults import faults_of, is_known
 from trtlint.torch_tensorrt.program import Program
 
 

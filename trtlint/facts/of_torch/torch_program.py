@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import torch_release
-from trtlint.torch_tensorrt.outcomes import faults_of, is_known
+from trtlint.torch_tensorrt.faults import faults_of, is_known
 from trtlint.torch_tensorrt.program import Program
 
 

@@ -1,7 +1,7 @@
 """Replace 8-bit quantized tensors by FP32 tensors with the same integers.
 
-FP32 represents integers up to 2^24 exactly. The module :mod:`trtlint.fixes.rewrites._sums` splits larger sums
-of products into parts.
+FP32 represents integers up to 2^24 exactly. The module :mod:`trtlint.fixes.rewrites._products` splits larger
+sums of products into parts.
 """
 
 from __future__ import annotations

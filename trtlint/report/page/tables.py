@@ -9,7 +9,7 @@ from pathlib import PurePath
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import changes
 from trtlint.facts.figures import figure
-from trtlint.report.accepted import no_findings, places_in_baseline
+from trtlint.report.counts import no_findings, places_in_baseline
 from trtlint.report.page.card import CardEntry, badge, clipped, ticked
 from trtlint.report.page.markup import Content, Markup, join, rule_class, scrolling, tag
 from trtlint.report.page.sections import Section
