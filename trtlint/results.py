@@ -80,10 +80,11 @@ class Measured(Struct, frozen=True):
     def _repr_html_(self) -> str | None:
         """Return the HTML page for a notebook, or None if the model cannot be read again."""
         from trtlint.model.load import load
-        from trtlint.report.measurepage import page
+        from trtlint.report.document import html
+        from trtlint.report.measurepages import page
 
         try:
             model = load(Path(self.measurement.path))
         except (UnreadableError, OSError):
             return None
-        return frame(page(self.measurement, model))
+        return frame([html(page(self.measurement, model))])

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from trtlint.buildcommand import find_commands
-from trtlint.buildcommand.choose import commands_for
 from trtlint.buildcommand.command import BuildCommand, Option, ServerConfiguration, Tool, command, tool_of
-from trtlint.buildcommand.scan import read_commands
+from trtlint.buildcommand.scan import commands_for, read_commands
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trtlint.buildcommand import BuildCommand, CommandError, find_commands, read_commands, scan
-from trtlint.buildcommand.choose import commands_for
+from trtlint.buildcommand.scan import commands_for
 
 
 def only(text: str) -> BuildCommand:

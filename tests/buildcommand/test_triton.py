@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.files.special import needs_posix
 from trtlint.buildcommand import BuildCommand, CommandError, read_commands, triton
-from trtlint.buildcommand.choose import commands_for
 from trtlint.buildcommand.command import Option, ServedTensor, ServerConfiguration
+from trtlint.buildcommand.scan import commands_for
 from trtlint.buildcommand.shapes import shapes_of
 from trtlint.buildcommand.triton import config_beside, parse_config, read_config
 

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.buildfiles.reading import read_layers
-from trtlint.buildfiles.datatypes import data_type
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.layers import LayerInfo, LayerTensor, layers_from_json, parse_json
+from trtlint.buildfiles.layers import LayerInfo, LayerTensor, data_type, layers_from_json, parse_json
 from trtlint.buildfiles.names import LayerNames, NodeRange, layer_names, metadata_nodes
 from trtlint.buildfiles.oneline import parse_layer, parse_legacy
 from trtlint.buildfiles.record import read_build_file

@@ -9,8 +9,9 @@ import pytest
 
 from trtlint.commands.upgrade import UpgradeOptions, _write
 from trtlint.files.problem import Problem
-from trtlint.report import upgradepages
+from trtlint.report import document
 from trtlint.report.upgradejson import dumps
+from trtlint.report.upgradepages import page
 
 PROBLEMS = [Problem("a.onnx", "damaged"), Problem("b.onnx", "too large")]
 
@@ -19,8 +20,8 @@ PROBLEMS = [Problem("a.onnx", "damaged"), Problem("b.onnx", "too large")]
     ("format_", "expected"),
     [
         ("json", dumps([], PROBLEMS) + "\n"),
-        ("markdown", upgradepages.markdown([], PROBLEMS)),
-        ("html", upgradepages.html([], PROBLEMS)),
+        ("markdown", document.markdown(page([], PROBLEMS))),
+        ("html", document.html(page([], PROBLEMS))),
         ("full", ""),
     ],
 )

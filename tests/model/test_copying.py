@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.model import copying
-from trtlint.model.copying import copy_stretch
+from trtlint.model import datafile
+from trtlint.model.datafile import copy_stretch
 from trtlint.model.errors import ModelError
 
 DATA = bytes(range(100))
@@ -15,7 +15,7 @@ DATA = bytes(range(100))
 
 @pytest.fixture(autouse=True)
 def chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copying, "_CHUNK", 8)
+    monkeypatch.setattr(datafile, "_CHUNK", 8)
 
 
 def copied(folder: Path, start: int, stop: int) -> bytes:

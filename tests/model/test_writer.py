@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from trtlint.model import writer
-from trtlint.model.copying import copy_stretch
+from trtlint.model.datafile import copy_stretch
 from trtlint.model.errors import ModelError
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT

@@ -5,18 +5,21 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from tests.report.screen import stream
-from tests.report.test_measurepage import ADVICE, FOUND, output, site
+from tests.report.test_measurepages import ADVICE, FOUND, output, site
 from trtlint.measurement.formats import BF16, FP16
 from trtlint.measurement.measurement import KeptNodes, MeasuredOutput, Measurement
-from trtlint.report import measure, measuremarkdown
+from trtlint.model.load import empty_model
+from trtlint.report import document, measure
 from trtlint.report.measure import MeasureReport, bar
 from trtlint.report.measureadvice import MeasurementAdvice
+from trtlint.report.measurepages import page
 
 
 def figures(found: Measurement, sources: dict[str, str] | None = None, width: int | None = None) -> list[str]:
@@ -251,11 +254,14 @@ def test_advice() -> None:
 
 def markdown(found: Measurement, *advice: MeasurementAdvice) -> list[str]:
     """Return the lines of Markdown, without the escapes of characters."""
-    text = re.sub(r"&#(\d+);", lambda match: chr(int(match[1])), measuremarkdown.markdown(found, advice))
+    text = re.sub(
+        r"&#(\d+);", lambda match: chr(int(match[1])), document.markdown(page(found, MODEL, advice))
+    )
     return [line for line in text.splitlines() if line]
 
 
 HEAD = "## dir/m.onnx: FP16: "
+MODEL = empty_model(Path("m.onnx"))
 
 
 def test_markdown() -> None:
@@ -264,7 +270,8 @@ def test_markdown() -> None:
         "it does not",
         "Measured on 2 batches of calib.npz",
         "### Error",
-        "Largest output error under each assumption about rounding; accepted up to 0.01.",
+        "Largest output error under each assumption about rounding, relative to the largest magnitude of "
+        "the output; accepted up to 0.01.",
         "| Rounding | Error | Verdict |",
         "|---|---|---|",
         "| every operator rounds | 0.001 | fine |",
@@ -292,12 +299,14 @@ def test_markdown() -> None:
         "2 nodes; the worst output error is then 0.0012.",
         "* `first`",
         "* `third` (for margin)",
+        "Each node marked (for margin) is optional: if you remove any one of these nodes from the list, the "
+        "error stays under the bound.",
         "### Advice",
-        "keep these nodes",
+        "Keep these nodes:",
         "```console",
         "trtexec --onnx=m.onnx",
         "```",
-        "use BF16",
+        "Use BF16.",
         "### What this does not cover",
         "* Two inputs are few.",
         "* Weights are sampled.",
@@ -322,7 +331,7 @@ def test_markdown() -> None:
             [
                 "### Keep in FP32",
                 "1 node; the worst output error is then 0.5.",
-                "The search reached its limit; --thorough continues it.",
+                "The search reached its limit; use --thorough to continue.",
                 "* `a`",
             ],
         ),

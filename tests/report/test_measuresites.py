@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from trtlint.measurement.formats import FP16, Range
 from trtlint.measurement.measurement import Closer, InternalValue, MeasuredOutput, MeasuredTensor, Measurement
-from trtlint.report.measuresites import remark, worst_sites
+from trtlint.report.measureband import remark, worst_sites
 
 
 def site(node: str = "n", greatest: float | None = 1.0, fits: Range = "ok", **more: Any) -> MeasuredTensor:

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 from tests.inprocess import printed
 from trtlint.model.source import Source
-from trtlint.report.sourcelines import shown_source
+from trtlint.report.locations import shown_source
 
 _USER = '  File "/home/dev/project/{path}", line {line}, in forward\n    {code}\n'
 _PACKAGE = (

@@ -6,9 +6,8 @@ plain data. If it cannot read a value, such as an unexpanded shell variable, the
 
 from __future__ import annotations
 
-from trtlint.buildcommand.choose import choose_command
 from trtlint.buildcommand.command import BuildCommand, CommandError, Option
-from trtlint.buildcommand.scan import find_commands, read_commands
+from trtlint.buildcommand.scan import choose_command, find_commands, read_commands
 
 __all__ = [
     "BuildCommand",

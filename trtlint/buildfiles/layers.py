@@ -12,13 +12,13 @@ reader of these files: https://github.com/NVIDIA/TensorRT/tree/main/tools/experi
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from trtlint.buildfiles.datatypes import DataType, data_type
 from trtlint.buildfiles.errors import BuildFileError, unreadable
 from trtlint.buildfiles.names import without_profile
 from trtlint.files.regular import read_bytes
@@ -28,6 +28,31 @@ LARGEST_JSON = 256 << 20
 
 _MOST_LAYERS = 200_000
 """Maximum number of layers in an engine.  The largest known engines have some ten thousand layers."""
+DataType = Literal[
+    "float32", "tf32", "float16", "bfloat16", "int8", "uint8", "int32", "int64", "int4", "bool", "float8",
+    "float4", "float8e8m0",
+]  # fmt: skip
+_TYPES: Mapping[str, DataType] = {
+    "float": "float32",
+    "fp32": "float32",
+    "float32": "float32",
+    "tf32": "tf32",
+    "half": "float16",
+    "fp16": "float16",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "bf16": "bfloat16",
+    "int8": "int8",
+    "uint8": "uint8",
+    "int32": "int32",
+    "int64": "int64",
+    "int4": "int4",
+    "bool": "bool",
+    "fp8": "float8",
+    "fp4": "float4",
+    "e8m0": "float8e8m0",
+}
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
 class LayerTensor(Struct, frozen=True):
@@ -226,3 +251,21 @@ def _integer(value: object) -> int | None:
 
 def _flag(value: object) -> bool | None:
     return bool(value) if isinstance(value, (int, bool)) else None
+
+
+def data_type(phrase: str | None) -> DataType | None:
+    """Return the data type that a word or phrase of TensorRT names.
+
+    Examples are ``Half`` and ``Channel major FP16 format where ...``. The result is None if the
+    text names no known type.
+    """
+    if not phrase:
+        return None
+    exact = _TYPES.get(phrase.lower())
+    if exact:
+        return exact
+    for word in _WORD.finditer(phrase):
+        found = _TYPES.get(word[0].lower())
+        if found:
+            return found
+    return None

@@ -8,8 +8,14 @@ from __future__ import annotations
 import json
 import re
 
-from trtlint.buildfiles.datatypes import data_type
-from trtlint.buildfiles.layers import EngineLayer, EngineTensor, LayerTensor, engine_tensor, layer_of
+from trtlint.buildfiles.layers import (
+    EngineLayer,
+    EngineTensor,
+    LayerTensor,
+    data_type,
+    engine_tensor,
+    layer_of,
+)
 from trtlint.buildfiles.names import without_profile
 
 _FIELD = re.compile(r"(?:^|, )([A-Z][A-Za-z]+): ")

@@ -284,15 +284,12 @@ def _document(
 
 
 def _write(found: Sequence[ConvertedFile], format: str, file: TextIO) -> None:
-    """Write the report about all conversions.  Text and Markdown include the diffs."""
-    if format == "html":
-        from trtlint.report.convertpage import page
+    """Write the report about all conversions, with the diffs."""
+    if format in ("html", "markdown"):
+        from trtlint.report.convertpages import page
+        from trtlint.report.document import render
 
-        file.write(page([each.conversion for each in found]))
-    elif format == "markdown":
-        from trtlint.report.convertmarkdown import markdown
-
-        file.write("\n".join(markdown(each.conversion, each.diff) for each in found))
+        file.write(render(page([(each.conversion, each.diff) for each in found]), format))
     else:
         from trtlint.report.convert import ConvertReport
 

@@ -141,14 +141,11 @@ def run_measure(options: MeasureOptions) -> int:
             file.write(text)
         elif format == "text":
             _write_text(file, found, model, wanted, advised, options)
-        elif format == "markdown":
-            from trtlint.report.measuremarkdown import markdown
-
-            file.write(markdown(found, advised))
         else:
-            from trtlint.report.measurepage import page
+            from trtlint.report.document import render as render_document
+            from trtlint.report.measurepages import page
 
-            file.writelines(f"{line}\n" for line in page(found, model, advised))
+            file.write(render_document(page(found, model, advised), format))
 
     try:
         write_all(options.outputs, render, read)
@@ -187,7 +184,7 @@ def _write_text(
         LimitError: linting the model for the report exceeds a limit.
     """
     from trtlint.report.measure import MeasureReport
-    from trtlint.report.measuresites import worst_sites
+    from trtlint.report.measureband import worst_sites
     from trtlint.report.text import TextReport
 
     path = Path(options.model)

@@ -143,14 +143,11 @@ def _write(results: Sequence[Upgrade | Problem], format: str, file: TextIO, opti
         from trtlint.report.upgradejson import dumps
 
         file.write(dumps(upgrades, problems) + "\n")
-    elif format == "markdown":
-        from trtlint.report.upgradepages import markdown
+    elif format in ("markdown", "html"):
+        from trtlint.report.document import render
+        from trtlint.report.upgradepages import page
 
-        file.write(markdown(upgrades, problems))
-    elif format == "html":
-        from trtlint.report.upgradepages import html
-
-        file.write(html(upgrades, problems))
+        file.write(render(page(upgrades, problems), format))
     else:
         for _ in _reported(iter(results), file, options, len(results) > 1):
             pass

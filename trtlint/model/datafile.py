@@ -15,7 +15,6 @@ from onnx import TensorProto
 from trtlint.files.regular import open_regular
 from trtlint.model.assembly import ComputedPiece
 from trtlint.model.contents import all_tensors
-from trtlint.model.copying import copy_stretch
 from trtlint.model.errors import ModelError
 from trtlint.model.external import set_place, unreadable_values
 from trtlint.model.payload import stored_size
@@ -25,6 +24,12 @@ from trtlint.model.tensors import LEFT, TensorStore
 _ALIGNED = 4096
 """Offsets of external data are multiples of this number, so that readers can map the data into memory:
 https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
+"""
+_CHUNK = 1 << 20
+"""Number of bytes to copy at once.
+
+trtlint reads and writes the bytes, because ``os.copy_file_range`` usually takes longer.  A weight rarely has
+the same offset within a memory page in both files.  So the kernel would copy page by page.
 """
 
 
@@ -128,3 +133,19 @@ def copy_data(proto: onnx.ModelProto, source: TensorStore, file: BinaryIO, name:
     external = filter(is_in_file, all_tensors(moved))
     write_data(file, name, ((tensor, CopiedTensor(tensor, source)) for tensor in external))
     return moved
+
+
+def copy_stretch(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
+    """Append the bytes from ``start`` to ``stop`` of a model file to another file.
+
+    Raises:
+        ModelError: ``source`` ends before ``stop``.
+        OSError: the bytes cannot be read or written.
+    """
+    source.seek(start)
+    while start < stop:
+        chunk = source.read(min(_CHUNK, stop - start))
+        if not chunk:
+            raise ModelError("the file was truncated while it was copied", offset=start)
+        target.write(chunk)
+        start += len(chunk)

@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from trtlint.files.regular import open_regular
 from trtlint.files.replace import replacing
 from trtlint.files.view import View
-from trtlint.model.copying import copy_stretch
+from trtlint.model.datafile import copy_stretch
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
 from trtlint.model.reader import decode, read

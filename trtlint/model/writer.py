@@ -20,8 +20,7 @@ from trtlint.files.problem import UnreadableError
 from trtlint.files.replace import replacing
 from trtlint.model.assembly import Make, pieces_of, size_of
 from trtlint.model.contents import all_tensors
-from trtlint.model.copying import copy_stretch
-from trtlint.model.datafile import data_file, files_in
+from trtlint.model.datafile import copy_stretch, data_file, files_in
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
 

@@ -11,8 +11,8 @@ from trtlint.engine.targets import labels, merge, seen_for
 from trtlint.report.counts import HiddenFindings, gone_notes, hidden_line
 from trtlint.report.escape import clean
 from trtlint.report.formats import ReportWriter, Style
+from trtlint.report.locations import shown_path
 from trtlint.report.names import line_of
-from trtlint.report.sourcelines import shown_path
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -31,8 +31,23 @@ class Code(Struct, frozen=True):
     text: str
 
 
-Words = str | Code | int | Sequence["str | Code"]
+class Drawing(Struct, frozen=True):
+    """A picture or a coloured text of the HTML page.  Markdown shows ``text`` instead, which may be empty."""
+
+    markup: Markup
+    text: str = ""
+
+
+Piece = str | Code | Drawing
+Words = Piece | int | Sequence[Piece]
 """Text of a paragraph, an entry or a cell."""
+
+
+class Nested(Struct, frozen=True):
+    """An entry of a list that has further entries below it."""
+
+    words: Words
+    below: Sequence[Words]
 
 
 class DocumentTable(Struct, frozen=True):
@@ -50,7 +65,7 @@ class DocumentTable(Struct, frozen=True):
 class Items(Struct, frozen=True):
     """A list of entries in a document."""
 
-    entries: Sequence[Words]
+    entries: Sequence[Words | Nested]
 
 
 class Listing(Struct, frozen=True):
@@ -128,10 +143,10 @@ def _size(block: DocumentTable | Items) -> int:
     return len(block.rows if isinstance(block, DocumentTable) else block.entries)
 
 
-def _pieces(words: Words) -> Sequence[str | Code]:
+def _pieces(words: Words) -> Sequence[Piece]:
     if isinstance(words, int):
         return (f"{words:,}",)
-    return (words,) if isinstance(words, (str, Code)) else words
+    return (words,) if isinstance(words, (str, Code, Drawing)) else words
 
 
 def _markdown(document: Document) -> Iterator[str]:
@@ -157,16 +172,19 @@ def _lines(block: Block) -> Iterator[str]:
         yield from (f"| {' | '.join(map(_inline, row))} |" for row in block.rows[:ROWS])
         yield from (f"\n{line}" for line in _left(len(block.rows)))
     elif isinstance(block, Items):
-        yield from (f"* {_inline(entry)}" for entry in block.entries[:ROWS])
+        for entry in block.entries[:ROWS]:
+            below: Sequence[Words] = entry.below if isinstance(entry, Nested) else ()
+            yield f"* {_inline(entry.words if isinstance(entry, Nested) else entry)}"
+            yield from (f"  * {_inline(words)}" for words in below)
         yield from (f"* {line}" for line in _left(len(block.entries)))
-    else:
-        yield _inline(block)
+    elif words := _inline(block):
+        yield words
 
 
 def _inline(words: Words) -> str:
+    texts = ((each, each if isinstance(each, str) else each.text) for each in _pieces(words))
     return "".join(
-        code_span(clipped(each.text, _LONGEST)) if isinstance(each, Code) else plain(clipped(each, _LONGEST))
-        for each in _pieces(words)
+        (code_span if isinstance(each, Code) else plain)(clipped(text, _LONGEST)) for each, text in texts
     )
 
 
@@ -186,9 +204,16 @@ def _element(block: Block) -> Content:
         shown = grid(block.heads, rows, label, shape) if rows else None
         return [shown, *map(_note, _left(len(block.rows)))]
     if isinstance(block, Items):
-        entries = [tag("li", _content(entry)) for entry in block.entries[:ROWS]]
+        entries = list(map(_entry, block.entries[:ROWS]))
         return [tag("ul", entries) if entries else None, *map(_note, _left(len(block.entries)))]
-    return tag("p", _content(block))
+    return block.markup if isinstance(block, Drawing) else tag("p", _content(block))
+
+
+def _entry(entry: Words | Nested) -> Markup:
+    if isinstance(entry, Nested):
+        below = [tag("li", _content(words)) for words in entry.below]
+        return tag("li", _content(entry.words), tag("ul", below) if below else None)
+    return tag("li", _content(entry))
 
 
 def _cell(words: Words, head: str) -> Markup:
@@ -202,8 +227,10 @@ def _note(words: str) -> Markup:
 
 
 def _content(words: Words) -> Content:
-    return [
-        tag("code", clipped(each.text, _LONGEST)) if isinstance(each, Code) else clipped(each, _LONGEST)
-        for each in _pieces(words)
-        if not isinstance(each, Code) or each.text
-    ]
+    return [_markup(each) for each in _pieces(words) if not isinstance(each, Code) or each.text]
+
+
+def _markup(piece: Piece) -> Content:
+    if isinstance(piece, Drawing):
+        return piece.markup
+    return tag("code", clipped(piece.text, _LONGEST)) if isinstance(piece, Code) else clipped(piece, _LONGEST)

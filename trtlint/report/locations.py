@@ -21,6 +21,7 @@ from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Site
 from trtlint.engine.targets import merge
 from trtlint.files.problem import Problem
+from trtlint.model.source import Source
 from trtlint.remote.addresses import is_address
 from trtlint.report.counts import HiddenFindings, gone_notes
 
@@ -192,3 +193,26 @@ def relative(path: str, root: Path | None) -> str:
         return given.as_posix()
     absolute = Path(os.path.abspath(Path.cwd() / given))  # noqa: PTH100 - links stay as they are named
     return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else given.as_posix()
+
+
+def shown_path(source: Source, root: Path | None) -> str:
+    """Return the path of a source file, relative to the current folder.
+
+    If the file was not found, return the path in ``source``.
+
+    Args:
+        source: a position: the path of a source file and a line number. If the file is in the repository,
+            the path is relative to the repository.
+        root: the repository; None if there is none.
+    """
+    if not source.found or root is None:
+        return source.path
+    try:
+        return Path(os.path.relpath(root / source.path)).as_posix()
+    except (OSError, ValueError):  # the current folder was deleted or is on another drive
+        return source.path
+
+
+def shown_source(source: Source, root: Path | None) -> str:
+    """Format a source line with a path relative to the current folder: ``../net.py:17 in forward``."""
+    return source.at(shown_path(source, root))

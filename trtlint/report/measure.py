@@ -22,12 +22,13 @@ from trtlint.report.measureband import (
     band_words,
     bearing,
     output_words,
+    remark,
     type_lines,
     verdict_words,
     way_lines,
     worst_outputs,
+    worst_sites,
 )
-from trtlint.report.measuresites import remark, worst_sites
 from trtlint.report.terminal import ConsoleReport
 
 _BAR = 16

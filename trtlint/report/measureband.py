@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from trtlint.measurement.band import Band, Verdict, Way, verdict_of, worst
-from trtlint.measurement.formats import FORMATS
-from trtlint.measurement.measurement import MeasuredOutput, Measurement
+from trtlint.measurement.formats import FORMATS, Format
+from trtlint.measurement.measurement import MeasuredOutput, MeasuredTensor, Measurement
 from trtlint.measurement.trivial import sentence
 
 WORDS: dict[Verdict, str] = {
@@ -30,6 +30,8 @@ _WAYS: dict[Way, str] = {
     "fused": "only products and model outputs are rounded",
     "accumulated": "products accumulate in FP16",
 }
+WORST = 5
+"""Largest number of shown tensors."""
 
 
 class WayLine(Struct, frozen=True):
@@ -176,3 +178,42 @@ def bearing(lines: Iterable[TypeLine]) -> str:
     """Return a text that lists the types whose errors are within tolerance."""
     good = [line.label for line in lines if line.verdict == "fine"]
     return f"types within tolerance: {', '.join(good)}" if good else "none of these types is within tolerance"
+
+
+def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
+    """Return up to ``most`` tensors of the measured type, those with the largest magnitudes.
+
+    Tensors at which an overflow starts come first. Inputs are included only if an overflow starts there.
+    Stored tensors are included only if they exceed the range and an output is wrong. The result is empty for
+    TF32, which has the range of FP32.
+    """
+    if FORMATS[found.type].operands_only:
+        return []
+    shown = [site for site in found.sites if site.narrow and site.greatest > 0 and _matters(site, found)]
+    shown.sort(key=lambda site: (not site.origin, -site.greatest))
+    return shown[:most]
+
+
+def _matters(site: MeasuredTensor, found: Measurement) -> bool:
+    if site.constant:
+        return site.fits == "overflow" and found.rehearsed and not found.good
+    return bool(site.node) or site.origin
+
+
+def remark(site: MeasuredTensor, format_: Format) -> str:
+    """Describe how far a tensor is from the limit of a type."""
+    parts = []
+    if site.greatest > (site.max_abs or 0.0):
+        largest = next(each for each in site.inside if each.max_abs == site.greatest)
+        parts.append(f"{largest.what} inside")
+    if site.closer is not None and site.closer.beyond:
+        parts.append(f"{site.closer.beyond:.2%} of the elements overflow")
+    if site.fits == "overflow":
+        if site.origin:
+            parts.append("overflow begins here")
+        elif site.closer is None or not site.closer.beyond:
+            parts.append("beyond the range")
+    else:
+        # A number slightly above the largest number of the type rounds down to the largest number.
+        parts.append(f"{max(0.0, math.log2(format_.largest / site.greatest)):.1f} powers of two left")
+    return ", ".join(parts)

@@ -51,9 +51,10 @@ class NotebookUpgrade(Upgrade, frozen=True):
 
     def _repr_html_(self) -> str:
         """Return the HTML page in a frame."""
-        from trtlint.report.upgradepages import html as page
+        from trtlint.report.document import html as rendered
+        from trtlint.report.upgradepages import page
 
-        return frame([page([self])])
+        return frame([rendered(page([self]))])
 
 
 def frame(page: Iterable[str]) -> str:

@@ -26,11 +26,11 @@ from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES, block, details, marks, where
 from trtlint.report.formats import ReportWriter, Style
 from trtlint.report.layout import hang
+from trtlint.report.locations import shown_source
 from trtlint.report.manual import rule_page
 from trtlint.report.partition import lines_of_targets
 from trtlint.report.repeats import ShownExplanations, model_line
-from trtlint.report.ruletable import RuleTable
-from trtlint.report.sourcelines import shown_source
+from trtlint.report.summary import RuleTable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,9 @@ from typing import Any, cast, get_args
 from msgspec import Struct
 
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
-from trtlint.facts.blocks.refusalranges import ranges_of
 from trtlint.knowledge import parsed, path_of, text
-from trtlint.knowledge.parsers import lines_of, lines_with_parser
-from trtlint.knowledge.releases import Product
+from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
+from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.knowledge.tables import TableEntry, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
@@ -270,3 +269,40 @@ def _applies(entry: Mapping[str, Any]) -> Mapping[Product, str]:
     own = entry.get("rtx")
     lines = lines_with_parser(enterprise) if own is None else lines_of("tensorrt-rtx", own)
     return ranges_of({"tensorrt": lines_of("tensorrt", enterprise), "tensorrt-rtx": lines})
+
+
+def joined(
+    lines: Mapping[Product, frozenset[str]], versions: Mapping[Product, str]
+) -> Mapping[Product, frozenset[str]]:
+    """Return the release lines that are in ``lines`` or in the version ranges ``versions``, by product.
+
+    A release line is a text such as ``10.7``.
+    """
+    more = {product: lines_of(product, text) for product, text in versions.items()}
+    return {product: lines.get(product, frozenset()) | more.get(product, frozenset()) for product in PRODUCTS}
+
+
+def without(
+    versions: Mapping[Product, str], lines: Mapping[Product, frozenset[str]]
+) -> Mapping[Product, str]:
+    """Return the version ranges ``versions`` without the release lines ``lines``, by product.
+
+    A product without remaining releases is left out.
+    """
+    if not lines:
+        return versions
+    return ranges_of(
+        {
+            product: lines_of(product, text) - lines.get(product, frozenset())
+            for product, text in versions.items()
+        }
+    )
+
+
+def ranges_of(lines: Mapping[Product, frozenset[str]]) -> Mapping[Product, str]:
+    """Return the version range of the release lines of each product.
+
+    A product without release lines is left out.
+    """
+    ranges = {product: range_of(product, found) for product, found in lines.items()}
+    return {product: text for product, text in ranges.items() if text is not None}

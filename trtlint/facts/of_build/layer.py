@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.buildcommand.command import matches
-from trtlint.buildfiles.datatypes import DataType
+from trtlint.buildfiles.layers import DataType
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import Node
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.refusalranges import ranges_of
+from trtlint.facts.blocks.conditions import ranges_of
 from trtlint.facts.facts import Facts
 from trtlint.knowledge.parsers import importing
 from trtlint.knowledge.releases import PRODUCTS, Product

@@ -8,9 +8,17 @@ from itertools import chain
 from typing import Any, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, OUTPUT, Condition, conditions_for
+from trtlint.facts.blocks.conditions import (
+    INITIALIZER,
+    INPUT,
+    NODE,
+    OUTPUT,
+    Condition,
+    conditions_for,
+    joined,
+    without,
+)
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
-from trtlint.facts.blocks.refusalranges import joined, without
 from trtlint.facts.blocks.runtimeops import DYNAMIC_QUANTISATION, is_training, refused_contrib
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.node import LATEST_OPSET, names_of

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.conditions import joined, ranges_of
 from trtlint.facts.blocks.quantizers import DEQUANTIZERS, QUANTIZERS
-from trtlint.facts.blocks.refusalranges import joined, ranges_of
 from trtlint.facts.blocks.runtimeops import DYNAMIC_QUANTISATION, LOSSES, counted, is_training
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.rejection import Rejection

@@ -21,9 +21,9 @@ from trtlint.measurement.measurement import (
     Measurement,
 )
 from trtlint.model.load import Model, load
-from trtlint.report import measurepage
+from trtlint.report import document, measurepages
 from trtlint.report.measureadvice import MeasurementAdvice
-from trtlint.report.measurepage import page
+from trtlint.report.measurepages import page
 from trtlint.report.page import block
 
 CHAIN = """
@@ -82,7 +82,7 @@ FOUND = Measurement(
 
 def shown(found: Measurement, model: Model, *advice: MeasurementAdvice) -> list[str]:
     """Return the lines of text of a page: its heading, and each paragraph, row, entry or caption."""
-    html = "\n".join(page(found, model, advice))
+    html = document.html(page(found, model, advice))
     html = re.sub(r".*</style>|<svg.*?</svg>|<footer>.*", "", html, flags=re.DOTALL)
     html = re.sub(r"</t[dh]>", "|", html)
     lines = re.sub(r"</(?:p|h1|h2|tr|li|pre|figcaption|a)>", "\n", html).replace("<body>", "")
@@ -92,7 +92,7 @@ def shown(found: Measurement, model: Model, *advice: MeasurementAdvice) -> list[
 
 def section(found: Measurement, model: Model, title: str, *advice: MeasurementAdvice) -> list[str]:
     """Return the lines of text of a section; none if the page lacks the section."""
-    titles = ["Error", "Types", "Ranges", "Keep in FP32", "What this does not cover"]
+    titles = ["Error", "Types", "Ranges", "Keep in FP32", "Advice", "What this does not cover"]
     lines = shown(found, model, *advice)
     if title not in lines:
         return []
@@ -101,7 +101,7 @@ def section(found: Measurement, model: Model, title: str, *advice: MeasurementAd
 
 
 def test_a_page(model: Model, snapshot: SnapshotAssertion) -> None:
-    assert body("\n".join(page(FOUND, model, [ADVICE]))) == snapshot
+    assert body(document.html(page(FOUND, model, [ADVICE]))) == snapshot
 
 
 @pytest.mark.parametrize("files", [("calib.npz",), ()])
@@ -111,7 +111,7 @@ def test_generated_inputs_prove_little(files: tuple[str, ...], model: Model) -> 
     note = (
         "The inputs are generated, so the errors prove little; measure with real inputs: --inputs batch.npz"
     )
-    assert head[-1] == ("dir/m.onnx, on 2 batches of calib.npz" if files else note)
+    assert head[-1] == ("Measured on 2 batches of calib.npz" if files else note)
 
 
 def test_without_a_simulation(model: Model) -> None:
@@ -119,11 +119,11 @@ def test_without_a_simulation(model: Model) -> None:
     lines = shown(found, model)
     assert lines[1:4] == [
         "trtlint measure",
-        "FP16: outputs were not simulated",
-        "dir/m.onnx, on 2 batches of calib.npz",
+        "dir/m.onnx: FP16: outputs were not simulated",
+        "Measured on 2 batches of calib.npz",
     ]
     assert lines[4] == "Ranges"
-    assert not {"Error", "Types", "Keep in FP32", "What this does not cover"} & set(lines)
+    assert not {"Error", "Types", "Keep in FP32", "Advice", "What this does not cover"} & set(lines)
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,9 @@ def test_a_type_that_does_not_fit(model: Model) -> None:
     assert section(replace(FOUND, kept=kept), model, "Keep in FP32", MeasurementAdvice("use BF16")) == [
         "FP16 is unsuitable for this model: 20 of its 30 nodes, and 3 of its 4 matrix products and "
         "convolutions, would have to stay in FP32.",
-        "Use BF16.",
     ]
+    found = replace(FOUND, kept=kept)
+    assert section(found, model, "Advice", MeasurementAdvice("use BF16")) == ["Use BF16."]
 
 
 @pytest.mark.parametrize(
@@ -157,8 +158,8 @@ def test_a_type_that_does_not_fit(model: Model) -> None:
         (
             KeptNodes(("first", "last"), 0.0012, 5, True, margin=("last",), complete=False),
             [
-                "2 nodes; the worst output error is then 0.0012. The search reached its limit; use "
-                "--thorough to continue.",
+                "2 nodes; the worst output error is then 0.0012.",
+                "The search reached its limit; use --thorough to continue.",
                 "first",
                 "last (for margin)",
                 "Each node marked (for margin) is optional: if you remove any one of these nodes from the "
@@ -170,9 +171,9 @@ def test_a_type_that_does_not_fit(model: Model) -> None:
 def test_nodes_to_keep(kept: KeptNodes, lines: list[str], model: Model) -> None:
     caption = "The nodes to keep in FP32, with their producers and readers"
     advice = (ADVICE, MeasurementAdvice("or else use BF16"))
-    assert section(replace(FOUND, kept=kept), model, "Keep in FP32", *advice) == [
-        *lines,
-        caption,
+    found = replace(FOUND, kept=kept)
+    assert section(found, model, "Keep in FP32", *advice) == [*lines, caption]
+    assert section(found, model, "Advice", *advice) == [
         "Keep these nodes:",
         "trtexec --onnx=m.onnx",
         "Or else use BF16.",
@@ -188,21 +189,21 @@ def test_nodes_that_the_model_lacks_are_not_drawn(model: Model) -> None:
 def test_nodes_beyond_the_limit_are_counted(
     most: int, more: list[str], model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measurepage, "_KEPT", most)
+    monkeypatch.setattr(document, "ROWS", most)
     lines = section(replace(FOUND, kept=KeptNodes(("first", "last"), 0.1, 5, True)), model, "Keep in FP32")
     assert lines[1:-1] == [*["first", "last"][:most], *more]
 
 
 def test_the_limits_of_lists(model: Model) -> None:
-    nodes = tuple(f"n{at}" for at in range(61))
-    outputs = tuple(output(f"y{at}", 0.001) for at in range(51))
+    nodes = tuple(f"n{at}" for at in range(401))
+    outputs = tuple(output(f"y{at}", 0.001) for at in range(401))
     sites = tuple(site(f"n{at}", 1.0 + at, "ok") for at in range(25))
-    found = replace(FOUND, kept=KeptNodes(nodes, 0.1, 5, True, 1000), outputs=outputs, sites=sites)
-    assert section(found, model, "Keep in FP32")[1:] == [*nodes[:60], "and 1 more"]
+    found = replace(FOUND, kept=KeptNodes(nodes, 0.1, 5, True, 2000), outputs=outputs, sites=sites)
+    assert section(found, model, "Keep in FP32")[1:] == [*nodes[:400], "and 1 more"]
     assert section(found, model, "Error")[-1] == "and 1 more output with smaller errors"
-    assert len(section(found, model, "Ranges")) == 2 + 24
-    exact = replace(found, kept=KeptNodes(nodes[:60], 0.1, 5, True, 1000), outputs=outputs[:50])
-    assert section(exact, model, "Keep in FP32")[1:] == [*nodes[:60]]
+    assert len(section(found, model, "Ranges")) == 3 + 24
+    exact = replace(found, kept=KeptNodes(nodes[:400], 0.1, 5, True, 2000), outputs=outputs[:400])
+    assert section(exact, model, "Keep in FP32")[1:] == [*nodes[:400]]
     assert "more" not in section(exact, model, "Error")[-1]
 
 
@@ -220,12 +221,12 @@ def test_nodes_that_are_not_drawn_are_counted(model: Model, monkeypatch: pytest.
 def test_outputs_beyond_the_limit_are_counted(
     most: int, last: str, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measurepage, "_OUTPUTS", most)
+    monkeypatch.setattr(measurepages, "_OUTPUTS", most)
     assert section(FOUND, model, "Error")[-1] == last
 
 
 def test_no_errors_of_outputs_that_were_not_simulated(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measurepage, "_OUTPUTS", 1)
+    monkeypatch.setattr(measurepages, "_OUTPUTS", 1)
     assert section(replace(FOUND, rehearsed=False), model, "Error") == []
 
 
@@ -235,11 +236,11 @@ def test_ranges_of_tf32_are_not_shown(model: Model) -> None:
 
 
 def test_only_the_tensors_nearest_to_the_limit(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measurepage, "_SITES", 2)
-    assert section(FOUND, model, "Ranges")[1:] == [
-        "Node|Operator|Greatest magnitude|Distance||",
-        "first|Exp|1,048,064||overflow begins here|",
-        "second|Exp|16,376||2.0 powers of two left|",
+    monkeypatch.setattr(measurepages, "_SITES", 2)
+    assert section(FOUND, model, "Ranges")[2:] == [
+        "Node|Operator|Greatest magnitude|Distance|",
+        "first|Exp|1,048,064|overflow begins here|",
+        "second|Exp|16,376|2.0 powers of two left|",
     ]
 
 
@@ -258,7 +259,7 @@ def test_only_the_tensors_nearest_to_the_limit(model: Model, monkeypatch: pytest
     ],
 )
 def test_bars_of_ranges(powers: float, fits: Range, bar: tuple[str, str, str]) -> None:
-    svg = ElementTree.fromstring(str(measurepage._bar(site("n", 65504.0 * 2**powers, fits), FP16)))
+    svg = ElementTree.fromstring(str(measurepages._bar(site("n", 65504.0 * 2**powers, fits), FP16)))
     ground, drawn, middle = svg.iter("rect")
     assert (drawn.get("x"), drawn.get("width"), drawn.get("fill")) == bar
     assert (ground.attrib, middle.attrib) == (
@@ -269,5 +270,5 @@ def test_bars_of_ranges(powers: float, fits: Range, bar: tuple[str, str, str]) -
 
 
 def test_the_limit_of_a_bar_is_that_of_the_type() -> None:
-    svg = str(measurepage._bar(site("n", BF16.largest / 8, "ok"), BF16))
+    svg = str(measurepages._bar(site("n", BF16.largest / 8, "ok"), BF16))
     assert "<title>3.0 powers of two left</title>" in svg
