@@ -19,10 +19,9 @@ from typing import Any, Final
 
 from benchmarks.convert import SHARED, models
 from trtlint.buildcommand.layerspecs import LayerSpec
-from trtlint.conversion.layertypes import LayerTypes
+from trtlint.conversion.layertypes import LayerTypes, of_script
 from trtlint.conversion.result import ConversionError
 from trtlint.conversion.run import run
-from trtlint.conversion.script import of_script
 from trtlint.conversion.session import ConversionRequest, ConversionSession
 from trtlint.errors import TrtlintError
 from trtlint.model.graph import Node

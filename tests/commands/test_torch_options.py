@@ -12,7 +12,8 @@ import pytest
 import trtlint
 from tests.torch_tensorrt.test_program import document, node, write
 from trtlint.cli import run
-from trtlint.torch_tensorrt.calls import _FUNCTIONS, IMPORTS
+from trtlint.torch_tensorrt.calls import _FUNCTIONS
+from trtlint.torch_tensorrt.pasted import IMPORTS
 
 SCRIPT = """\
 import torch

@@ -12,7 +12,7 @@ import pytest
 from tests import schemas
 from tests.torch_tensorrt.test_program import document, node, write
 from trtlint.cli import run
-from trtlint.commands import torchupgrade as torchupgrade_command
+from trtlint.commands import upgrade as upgrade_command
 from trtlint.engine import torchupgrade
 from trtlint.files.problem import Problem
 from trtlint.knowledge.torchreleases import TorchOperator, torch_range
@@ -156,6 +156,6 @@ def test_a_file_that_cannot_be_compared_is_a_problem(
 
     monkeypatch.setattr("trtlint.torch_tensorrt.program.read_program", read_program)
     reader = cast("SettingsReader", None)
-    found = torchupgrade_command._compared(Path("net.pt2"), reader, torch_range("2.7", None))
+    found = upgrade_command._compared(Path("net.pt2"), reader, torch_range("2.7", None))
     assert isinstance(found, Problem)
     assert str(found) == message

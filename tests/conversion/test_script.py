@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from trtlint.buildcommand.layerspecs import LayerSpec
-from trtlint.conversion import _script, script
-from trtlint.conversion.layertypes import LayerTypes
+from trtlint.conversion import _script, layertypes
+from trtlint.conversion.layertypes import LayerTypes, NetworkScriptError, of_script
 from trtlint.conversion.result import ConversionError
-from trtlint.conversion.script import NetworkScriptError, of_script
 from trtlint.dry_build.wheels import Wheels
 from trtlint.process.spawn import Limits, ProcessResult
 
@@ -230,7 +229,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a script in an environment with fake wheels."""
     path = tmp_path / "own.py"
     path.touch()
-    monkeypatch.setattr(script, "find", lambda: Wheels("1.7.1", "wheels"))
+    monkeypatch.setattr(layertypes, "find", lambda: Wheels("1.7.1", "wheels"))
     return path
 
 
@@ -244,7 +243,7 @@ def test_layer_types_are_named_after_their_nodes(
         ["other", f"[ONNX Layer: {'x' * 1001}]", "bf16"],
     ]
     process = Process({"stage": "first"}, {"layers": layers})
-    monkeypatch.setattr(script, "run", process)
+    monkeypatch.setattr(layertypes, "run", process)
     assert of_script(Path("model.onnx"), f"{file}{function}") == LayerTypes(
         (
             LayerSpec("--layerPrecisions", "/a/MatMul", "fp32"),
@@ -261,11 +260,11 @@ def test_layer_types_are_named_after_their_nodes(
 
 
 def test_errors_of_the_process_are_reasons(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(script, "run", Process({"error": "own.py: bad"}))
+    monkeypatch.setattr(layertypes, "run", Process({"error": "own.py: bad"}))
     with pytest.raises(NetworkScriptError, match=r"^--network-script own.py: bad$"):
         of_script(Path("model.onnx"), str(file))
     for process in (Process(cause="crashed"), Process({"stage": "first"}, cause="crashed")):
-        monkeypatch.setattr(script, "run", process)
+        monkeypatch.setattr(layertypes, "run", process)
         with pytest.raises(ConversionError) as caught:
             of_script(Path("model.onnx"), str(file))
         assert (

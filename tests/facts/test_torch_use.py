@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from trtlint.engine.evidence.torch import TorchScriptEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_use import TorchUseFact, _formats
-from trtlint.torch_tensorrt.script import TorchScript
+from trtlint.torch_tensorrt.calls import TorchScript
 from trtlint.torch_tensorrt.uses import TorchUse
 
 SAVE = TorchUse(

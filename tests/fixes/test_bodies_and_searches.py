@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.fixes.proposing import outcome, proposal
-from trtlint.fixes import withdrawing
+from trtlint.fixes import fixing
 from trtlint.fixes.edit import EditError
 from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.fixes.rewrites import drop_declarations
@@ -46,8 +46,8 @@ def test_the_first_bad_patch_is_found(bad: int, raises: bool, monkeypatch: pytes
         assert tuple(proto) == tuple(patches)
         return f"worse by {max(proto)}" if bad in proto else ""
 
-    monkeypatch.setattr(withdrawing, "apply", applied)
-    good, found, why = withdrawing._search(several(), check, "worse")  # type: ignore[arg-type]
+    monkeypatch.setattr(fixing, "apply", applied)
+    good, found, why = fixing._search(several(), check, "worse")  # type: ignore[arg-type]
     ends = [sum(SIZES[: index + 1]) for index in range(len(SIZES))]
     assert good == next(index for index, end in enumerate(ends) if bad < end)
     assert found == {(f"fix-{bad}", "")}

@@ -18,12 +18,11 @@ from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.engine.ruleset import RuleSet
 from trtlint.fixes import verification
 from trtlint.fixes.edit import EditError
-from trtlint.fixes.fixing import FixedModel, fix_file
+from trtlint.fixes.fixing import MOST_CHECKS, FixedModel, fix_file, withdrawing
 from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, RefusedFix
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.source import read_source
 from trtlint.fixes.verification import CheckResult
-from trtlint.fixes.withdrawing import MOST_CHECKS, withdrawing
 from trtlint.target.target import Target
 
 MODEL = """< ir_version: 8, opset_import: ["" : 13] >
@@ -100,7 +99,7 @@ def test_the_checks_are_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     found = fixed_with(path, verify)
     assert not found.outcome.applied
     assert len(calls) <= MOST_CHECKS
-    monkeypatch.setattr("trtlint.fixes.withdrawing.MOST_CHECKS", 1)
+    monkeypatch.setattr("trtlint.fixes.fixing.MOST_CHECKS", 1)
     calls.clear()
     found = fixed_with(path, lambda proto, patches: verify(proto, patches) if softplus(proto) else "")
     assert len(calls) == 1
@@ -225,7 +224,7 @@ def test_the_bad_rewrite_is_searched_first_by_round_then_in_its_round(
     asked: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("trtlint.fixes.withdrawing.apply", lambda *_: "patched")
+    monkeypatch.setattr("trtlint.fixes.fixing.apply", lambda *_: "patched")
     assert withdrawn_from(Rounds(rounds, bad)) == (applied, refused, asked)
 
 
@@ -244,7 +243,7 @@ TOGETHER = "withdrawn together with all later rewrites: c1 is off"
 def test_unchecked_rounds_are_undone_after_the_last_check(
     most: int, applied: list[str], refused: list[str], checks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trtlint.fixes.withdrawing.MOST_CHECKS", most)
+    monkeypatch.setattr("trtlint.fixes.fixing.MOST_CHECKS", most)
     found, reasons, asked = withdrawn_from(Rounds("a1 | b1 | c1 | d1", "c1"))
     assert (found, reasons, len(asked)) == (applied, [(place, TOGETHER) for place in refused], checks)
 
@@ -253,7 +252,7 @@ def test_unchecked_rounds_are_undone_after_the_last_check(
 def test_only_one_check_runs_if_no_time_is_left(
     left: float, checks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trtlint.fixes.withdrawing.current", lambda: SimpleNamespace(left_but=lambda _: left))
+    monkeypatch.setattr("trtlint.fixes.fixing.current", lambda: SimpleNamespace(left_but=lambda _: left))
     found, _, asked = withdrawn_from(Rounds("a1 | b1 | c1", "b1"))
     assert (found, len(asked)) == ([] if checks == 1 else ["a1", "c1"], checks)
 
@@ -264,7 +263,7 @@ def test_a_patch_that_cannot_be_applied_is_withdrawn(monkeypatch: pytest.MonkeyP
             raise EditError("b1 has a cycle")
         return proto
 
-    monkeypatch.setattr("trtlint.fixes.withdrawing.apply", apply)
+    monkeypatch.setattr("trtlint.fixes.fixing.apply", apply)
     found, refused, asked = withdrawn_from(Rounds("a1 b1 c1 d1", "b1"))
     assert (found, refused) == (["a1", "c1", "d1"], [("b1", "withdrawn: b1 has a cycle")])
     assert asked == ["a1 b1 c1 d1", "a1", "a1 c1 d1"]

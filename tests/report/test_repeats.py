@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from tests.report import handmade
 from trtlint.engine.finding import ModelReport, Report
+from trtlint.report.findinglines import model_line, references
 from trtlint.report.formats import Style
-from trtlint.report.repeats import model_line, references
 from trtlint.report.text import render, writer
 
 

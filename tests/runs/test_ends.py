@@ -14,7 +14,7 @@ import pytest
 from tests.files.special import at_most
 from tests.runs.clusters import local_cluster
 from tests.workspace import Workspace
-from trtlint.runs import pools, run
+from trtlint.runs import fleet, pools
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 POOL = """
@@ -101,8 +101,8 @@ def test_workers_import_nothing_of_the_current_folder(tmp_path: Path) -> None:
 def test_a_cluster_without_workers_is_not_waited_for(
     work: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "_LOOK_EVERY", 0.1, raising=False)
-    monkeypatch.setattr(run, "_PATIENCE", 0.3, raising=False)
+    monkeypatch.setattr(fleet, "_LOOK_EVERY", 0.1, raising=False)
+    monkeypatch.setattr(fleet, "_PATIENCE", 0.3, raising=False)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     with local_cluster(n_workers=1) as cluster, at_most():
 

@@ -27,9 +27,9 @@ from trtlint.engine.rulebook import load_rules
 from trtlint.engine.ruleset import RuleSet
 from trtlint.runs import pools
 from trtlint.runs.exits import Exit
+from trtlint.runs.fleet import JobRunner
 from trtlint.runs.job import Job, Outcome
 from trtlint.runs.pools import Pool
-from trtlint.runs.run import JobRunner
 from trtlint.target.target import Target
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -129,7 +129,7 @@ def test_ctrl_c_ends_it(work: Workspace) -> None:
 
 def test_an_interrupt_does_not_wait_for_the_workers(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The interrupt can arrive while this thread holds a future's lock that the executor needs."""
-    monkeypatch.setattr("trtlint.runs.run._LOOK_EVERY", 0.05)
+    monkeypatch.setattr("trtlint.runs.fleet._LOOK_EVERY", 0.05)
     started: list[BaseProcess] = []
 
     @contextmanager

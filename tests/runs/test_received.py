@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trtlint.runs import cache, run
+from trtlint.runs import cache, fleet
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ def test_reports_of_other_machines_are_kept(
 ) -> None:
     calls: list[tuple[Any, ...]] = []
     monkeypatch.setattr(cache, "keep", lambda *given: calls.append(given))
-    owner = next(each for each in vars(run).values() if hasattr(each, "_received"))
+    owner = next(each for each in vars(fleet).values() if hasattr(each, "_received"))
     job, outcome = SimpleNamespace(store=store, case=SimpleNamespace(path="p")), SimpleNamespace(reports=())
     assert owner._received(SimpleNamespace(remote=remote), job, outcome) is outcome
     assert len(calls) == kept

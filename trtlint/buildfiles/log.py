@@ -11,7 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, cast
 
-from trtlint.buildfiles.ending import is_beginning, is_cut, is_running
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.layers import LayerInfo
 from trtlint.buildfiles.oneline import DumpReader
@@ -21,7 +20,7 @@ from trtlint.buildfiles.records import MESSAGE, Log, RecordBuffer, Severity
 from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
 from trtlint.buildfiles.stream import ByteStream, decoded, opened
-from trtlint.buildfiles.toollines import ToolLines
+from trtlint.buildfiles.toollines import ToolLines, is_beginning, is_cut, is_running
 from trtlint.buildfiles.tracebacks import HEADING, Ending, Traceback
 from trtlint.buildfiles.wrapped import MarkSearch, joined, prefixed, unquoted, unwrap, within
 from trtlint.files.problem import reason_of

@@ -249,7 +249,7 @@ def _layers(options: ConvertOptions, model: Path, command: BuildCommand | None) 
         SettingError: the build command or the script cannot be used, or both options are given.
     """
     if options.network_script is not None:
-        from trtlint.conversion.script import NetworkScriptError, of_script
+        from trtlint.conversion.layertypes import NetworkScriptError, of_script
 
         if options.build is not None:
             raise SettingError("--network-script cannot be used with --build: both set data types of layers")

@@ -27,10 +27,9 @@ from trtlint.knowledge.releases import PRODUCTS
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.model.load import Model
-from trtlint.torch_tensorrt.calls import script_in
+from trtlint.torch_tensorrt.calls import TorchScript, script_in
 from trtlint.torch_tensorrt.program import Program, ProgramNode
 from trtlint.torch_tensorrt.result import result_of
-from trtlint.torch_tensorrt.script import TorchScript
 
 Kind = Literal[
     "onnx", "log", "layers", "profile", "plan", "dry-build", "ranges", "torch-script", "torch-program"

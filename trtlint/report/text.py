@@ -23,13 +23,20 @@ from trtlint.report.closing import ReportFooter, examined
 from trtlint.report.counts import gone_notes, no_findings, places_in_baseline, plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
-from trtlint.report.findinglines import SEVERITY_STYLES, block, details, marks, where
+from trtlint.report.findinglines import (
+    SEVERITY_STYLES,
+    ShownExplanations,
+    block,
+    details,
+    marks,
+    model_line,
+    where,
+)
 from trtlint.report.formats import ReportWriter, Style
 from trtlint.report.layout import hang
 from trtlint.report.locations import shown_source
 from trtlint.report.manual import rule_page
 from trtlint.report.partition import lines_of_targets
-from trtlint.report.repeats import ShownExplanations, model_line
 from trtlint.report.summary import RuleTable
 
 if TYPE_CHECKING:

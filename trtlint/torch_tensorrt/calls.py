@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from trtlint.buildcommand.documents import python_of_notebook
 from trtlint.files.limits import limit_work
 from trtlint.files.regular import read_bytes
-from trtlint.knowledge.torchreleases import Route
+from trtlint.knowledge.torchreleases import Route, TorchRelease, torch_release
 from trtlint.torch_tensorrt import pasted
 from trtlint.torch_tensorrt.events import nodes_of, statements_of
 from trtlint.torch_tensorrt.marks import ScriptMark, mark_of, operators_in
@@ -97,6 +97,8 @@ _MOST_NOTEBOOK_BYTES = 16 << 20
 _MOST_CALLS = 500
 _LONGEST = 60
 """Reports show at most this number of characters of a value."""
+OTHER_FRONT_ENDS = ("ts", "torchscript", "fx")
+"""Values of ``ir`` for front ends whose arguments differ from the arguments of the Dynamo front end."""
 
 
 class Argument(Struct, frozen=True):
@@ -338,3 +340,38 @@ def known_value(argument: Argument | None, default: object) -> object:
     if argument is None:
         return default
     return None if isinstance(argument.value, UnknownValue) else argument.value
+
+
+class TorchScript(Struct, frozen=True):
+    """The calls of a script, or of the text in ``--build``.
+
+    Attributes:
+        path: the script; ``--build`` for a call given as text.
+        release: the release of Torch-TensorRT, such as ``2.13.0``.
+        calls: the calls.
+        uses: calls that export or save modules, or set run-time modes, such as ``torch_tensorrt.save``.
+        marks: other parts that affect the compilation, such as ranges of input shapes, or exports and traces
+            of programs.
+    """
+
+    path: str
+    release: str
+    calls: tuple[TorchCall, ...]
+    uses: tuple[TorchUse, ...] = ()
+    marks: tuple[ScriptMark, ...] = ()
+
+    @property
+    def runs(self) -> TorchRelease:
+        """Return the data of the release."""
+        return torch_release(self.release)
+
+    @property
+    def judged(self) -> tuple[TorchCall, ...]:
+        """Return the calls that certainly use the Dynamo front end."""
+        return tuple(
+            call
+            for call in self.calls
+            if call.ir is not None
+            and call.ir not in OTHER_FRONT_ENDS
+            and not (call.scripted and call.ir == "default")
+        )

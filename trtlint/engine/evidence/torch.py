@@ -14,9 +14,8 @@ from trtlint.engine.evidence.base import Evidence, Question, Verdict
 from trtlint.engine.finding import EvidenceSummary
 from trtlint.facts.kinds import Ground, ground_of
 from trtlint.facts.of_torch.torch_converter_fault import TorchConverterFaultFact
-from trtlint.torch_tensorrt.calls import TorchCall, read_script, script_in
+from trtlint.torch_tensorrt.calls import TorchCall, TorchScript, read_script, script_in
 from trtlint.torch_tensorrt.program import Program
-from trtlint.torch_tensorrt.script import TorchScript
 
 _LISTED = 200
 COULD_NOT = "no dry run of Torch-TensorRT"

@@ -16,8 +16,7 @@ from trtlint.knowledge.torchreleases import (
     needed_by,
 )
 from trtlint.model.origin import Origin
-from trtlint.torch_tensorrt.calls import Argument, TorchCall, known_value
-from trtlint.torch_tensorrt.script import TorchScript
+from trtlint.torch_tensorrt.calls import Argument, TorchCall, TorchScript, known_value
 from trtlint.torch_tensorrt.values import UNKNOWN
 
 State = Literal["read", "gone", "future", "unknown", "idle", "alone"]

@@ -11,9 +11,8 @@ from trtlint.facts.of_torch.torch_argument import TorchArgumentFact
 from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge.torchreleases import TorchRelease, argument
 from trtlint.model.origin import Origin
-from trtlint.torch_tensorrt.calls import TorchCall, known_value
+from trtlint.torch_tensorrt.calls import TorchCall, TorchScript, known_value
 from trtlint.torch_tensorrt.options import DTYPES
-from trtlint.torch_tensorrt.script import TorchScript
 from trtlint.torch_tensorrt.values import UNKNOWN, QualifiedName
 
 _DROPPED = frozenset({"gone", "future", "unknown", "idle"})

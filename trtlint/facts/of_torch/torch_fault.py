@@ -10,8 +10,8 @@ from trtlint.facts.of_torch.torch_use import RETRACED
 from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.knowledge import data
 from trtlint.model.origin import Origin
+from trtlint.torch_tensorrt.calls import TorchScript
 from trtlint.torch_tensorrt.marks import ScriptMark
-from trtlint.torch_tensorrt.script import TorchScript
 from trtlint.torch_tensorrt.uses import TorchUse
 
 

@@ -8,8 +8,8 @@ from typing import Literal
 from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.model.origin import Origin
+from trtlint.torch_tensorrt.calls import TorchScript
 from trtlint.torch_tensorrt.marks import ScriptMark
-from trtlint.torch_tensorrt.script import TorchScript
 
 Problem = Literal["", "one", "order", "rank"]
 _REASONS = {

@@ -8,7 +8,7 @@ from typing import Literal
 from trtlint.facts.facts import Facts
 from trtlint.facts.torchfact import TorchFact, line_of, origin_at
 from trtlint.model.origin import Origin
-from trtlint.torch_tensorrt.script import TorchScript
+from trtlint.torch_tensorrt.calls import TorchScript
 from trtlint.torch_tensorrt.uses import TorchUse
 
 Problem = Literal[
