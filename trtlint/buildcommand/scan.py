@@ -1,4 +1,4 @@
-"""Search for build commands in text: a command line, a shell script, a Makefile, a Dockerfile.
+"""Search for build commands in text, such as a shell script, and choose the commands for a model.
 
 The text is read line by line.  Lines that end in a backslash are joined, and words are split as in a POSIX
 shell (https://docs.python.org/3/library/shlex.html).  Scripts of Windows, YAML files and Python scripts have

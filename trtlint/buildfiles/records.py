@@ -1,4 +1,4 @@
-"""Define the records of a log, and the parsed log."""
+"""Define the records of a log, the parsed log, and a buffer that limits the number of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read log lines that a tool such as trtexec prints itself: options, the device, tables of layer times."""
+"""Read log lines that a tool such as trtexec prints itself: options, the device, tables, the end of a run."""
 
 from __future__ import annotations
 

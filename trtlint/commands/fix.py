@@ -1,4 +1,4 @@
-"""``trtlint fix``: apply automatic fixes to models and write the fixed copies."""
+"""``trtlint fix``: apply automatic fixes to models, verify the fixed copies and write them."""
 
 from __future__ import annotations
 

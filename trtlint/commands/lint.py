@@ -1,4 +1,4 @@
-"""``trtlint lint``: lint files, write the reports and return one exit code."""
+"""``trtlint lint``: lint files and write the reports, or explain a missed finding or the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``trtlint upgrade`` for models: report changes between two versions of TensorRT."""
+"""``trtlint upgrade``: report changes between versions of TensorRT, or of Torch-TensorRT for scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run models in ONNX Runtime or in ONNX's reference evaluator."""
+"""Run models in ONNX Runtime or in ONNX's reference evaluator, and measure their run times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the types that a weakly typed build sets for single layers, and find the operators of these layers.
+"""Read the types that a build or a script sets for single layers, and find their operators.
 
 Two tools have options for the types:
 - trtexec before TensorRT 11: ``--layerPrecisions``, ``--layerOutputTypes`` and ``--precisionConstraints``

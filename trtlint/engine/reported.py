@@ -1,4 +1,4 @@
-"""Record the nodes and log messages in findings, so that later findings do not repeat them."""
+"""Record what findings have reported, and the rules whose findings may be missing."""
 
 from __future__ import annotations
 

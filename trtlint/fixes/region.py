@@ -1,4 +1,4 @@
-"""Extract the nodes that a patch changes into two small models: one before and one after the patch."""
+"""Extract the nodes that a patch changes into two small models, and find equal regions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lint and check a model between rewrites."""
+"""Lint and check a model between rewrites, and find new findings that a rewrite causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the graphs of a rewritten model."""
+"""Write the graphs of a rewritten model, and operators that round or broadcast tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Provide inputs for a comparison: the user's inputs, or generated inputs that the model accepts."""
+"""Provide inputs for a comparison: the user's inputs, generated inputs, or edge cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run single operators in ONNX Runtime, for arithmetic that takes too long in NumPy."""
+"""Run single operators in ONNX Runtime, which is faster than NumPy, and read its exceptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compute element-wise layers in NumPy: activations, unary and binary operations, casts.
+"""Compute element-wise layers in NumPy: activations, operations, casts, quantization.
 
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/index.html
 """

@@ -1,4 +1,4 @@
-"""Wording for counts of findings, and for the unset options that findings depend on."""
+"""Counts of findings and of hidden findings, and the unset options that findings depend on."""
 
 from __future__ import annotations
 

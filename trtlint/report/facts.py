@@ -1,4 +1,4 @@
-"""Output of ``trtlint facts``, for authors of rules: every fact with all its fields."""
+"""Output of ``trtlint facts`` in all formats: every fact with all its fields."""
 
 from __future__ import annotations
 

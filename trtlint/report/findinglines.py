@@ -1,4 +1,4 @@
-"""Parts of a finding in the text report: its nodes, their drawing, and the lines below the drawing."""
+"""Parts of a finding in the text report, and short lines for repeated findings."""
 
 from __future__ import annotations
 

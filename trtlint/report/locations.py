@@ -1,4 +1,4 @@
-"""Source lines and model files at which machine-readable formats show findings.
+"""Source lines and model files at which formats show findings, and their relative paths.
 
 If the nodes at several sites of a finding were exported from the same line of Python, these sites form one
 spot. For example, a code review then has one comment on this line instead of 24 comments for 24 blocks. If a

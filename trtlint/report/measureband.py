@@ -1,4 +1,4 @@
-"""Wording of the errors in a measurement, and of the range of errors over all rounding models.
+"""Wording of a measurement: its errors over all rounding models, and its most important tensors.
 
 A rounding model states which operators of a TensorRT engine round their results.
 """

@@ -1,4 +1,4 @@
-"""Counts of rules by property, and rules as JSON."""
+"""Counts of rules by property, and rules as JSON or as a document."""
 
 from __future__ import annotations
 

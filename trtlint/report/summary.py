@@ -1,4 +1,4 @@
-"""Summary of many models on one screen: counts by rule, and unreadable files."""
+"""Summary of many models on one screen: a table of rules, and unreadable files."""
 
 from __future__ import annotations
 

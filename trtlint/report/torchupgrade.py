@@ -1,4 +1,4 @@
-"""Report about an upgrade of Torch-TensorRT, for a terminal."""
+"""Report about an upgrade of Torch-TensorRT: for a terminal, as JSON or as a document."""
 
 from __future__ import annotations
 

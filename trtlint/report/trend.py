@@ -1,4 +1,4 @@
-"""Comparison of two scans of many models: new findings and removed findings."""
+"""Comparison of two scans of many models: new findings and removed findings, in all formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choice of the TensorRT version for several models, and the rules that affect the models."""
+"""Summary of an upgrade of several models: the best version, the affecting rules, and shared findings."""
 
 from __future__ import annotations
 

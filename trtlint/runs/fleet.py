@@ -1,4 +1,4 @@
-"""Lint many models with a cache: in this process, in worker processes or on a Dask cluster."""
+"""Lint many models with a cache, in this or other processes, and yield the results in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find calls of Torch-TensorRT in Python scripts.
+"""Find calls of Torch-TensorRT in Python scripts, and represent a script with its release.
 
 trtlint reads the calls from the syntax tree, and neither imports nor runs a script.
 """

@@ -1,4 +1,4 @@
-"""Known faults of Torch-TensorRT's converters, and the operators that meet the conditions of a fault."""
+"""Known faults of Torch-TensorRT's converters, the affected operators, and their results in a dry run."""
 
 from __future__ import annotations
 

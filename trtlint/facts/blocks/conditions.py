@@ -1,4 +1,4 @@
-"""Read the table of operators that TensorRT's parsers and builders refuse.
+"""Read the table of operators that TensorRT refuses, and combine the ranges of the refusing releases.
 
 The table is trtlint/knowledge/conditions.yaml.  Its conditions use the expression language of rules.
 """
