@@ -106,21 +106,21 @@ def test_every_reason_has_a_rule() -> None:
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ("  wher: op == ''\n", "line 3: Pow: unknown key 'wher'"),
-        ("  refused: x\n  do: that\n", "line 3: the entry for Pow: move the keys 'refused' and 'accepted'"),
+        ("  wher: op == ''\n", "line 3: Pow: Object contains unknown field `wher`"),
+        ("  refused: x\n  do: that\n", "line 3: Pow: move the keys 'refused' and 'accepted'"),
         (
             "  refused: x\n  wher: op == ''\n",
-            "line 3: the entry for Pow: move the keys 'refused' and 'accepted'",
+            "line 3: Pow: move the keys 'refused' and 'accepted'",
         ),
-        ("  types: [fp16]\n", "line 3: Pow: unknown element type 'fp16'"),
+        ("  types: [fp16]\n", "line 3: Pow: Invalid enum value 'fp16' - at `$.types"),
         ("  do: use {inputs[0].dtyp}\n", "line 3: Pow: Value has no field 'dtyp'; did you mean 'dtype'?"),
         (
             "  known: guessed\n",
-            "line 3: Pow: the key 'known' must be one of measured, source, documented, not guessed",
+            "line 3: Pow: Invalid enum value 'guessed' - at `$.known`",
         ),
         (
             "  stage: parsing\n",
-            "line 3: Pow: the key 'reason' (type) or 'stage' (parsing) has an unknown value",
+            "line 3: Pow: Invalid enum value 'parsing' - at `$.stage`",
         ),
     ],
 )

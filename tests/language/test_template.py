@@ -10,7 +10,7 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.language.expression import ExpressionError
-from trtlint.language.template import _LISTED, in_words, template
+from trtlint.language.template import _LISTED, Template, in_words
 
 SCOPE = {"heads": int | None, "name": str, "sizes": tuple[int, ...]}
 
@@ -32,19 +32,19 @@ SCOPE = {"heads": int | None, "name": str, "sizes": tuple[int, ...]}
 )
 def test_a_text_with_values(text: str, words: str) -> None:
     names = {"heads": 8, "name": "n", "sizes": (1, 2)}
-    assert template(text).fill(names) == template(text, SCOPE).fill(names) == words
+    assert Template(text).fill(names) == Template(text, SCOPE).fill(names) == words
 
 
 def test_pieces_of_a_text() -> None:
     assert [
-        piece if isinstance(piece, str) else piece.text for piece in template("a{ heads }{{b").pieces
+        piece if isinstance(piece, str) else piece.text for piece in Template("a{ heads }{{b").pieces
     ] == [
         "a",
         "heads",
         "{",
         "b",
     ]
-    assert template("{nothing}").pieces  # without a scope, names are checked elsewhere
+    assert Template("{nothing}").pieces  # without a scope, names are checked elsewhere
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_pieces_of_a_text() -> None:
 )
 def test_mistakes_have_a_column(text: str, message: str, column: int) -> None:
     with pytest.raises(ExpressionError) as raised:
-        template(text, SCOPE)
+        Template(text, SCOPE)
     assert raised.value.message.startswith(message)
     assert raised.value.column == column
 

@@ -40,7 +40,7 @@ from trtlint.files.regular import read_bytes
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.language.pattern import Pattern, PatternError
-from trtlint.language.template import Template, template
+from trtlint.language.template import Template
 
 _ID = re.compile(r"[A-Z]{2,5}[0-9]{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -239,7 +239,7 @@ class _FrontMatterReader:
         """
         scope = self._scope_of(kind) if kind else self.scope
         try:
-            return template(" ".join(item.text(what).split()), scope)
+            return Template(" ".join(item.text(what).split()), scope)
         except ExpressionError as error:
             raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
 

@@ -9,7 +9,7 @@ import re
 
 from msgspec import Struct
 
-from trtlint.knowledge import text
+from trtlint.knowledge import parsed, text
 
 _BEGIN = re.compile(r"^- op: (.*)$", re.MULTILINE)
 """Pattern of the line where an entry of a table begins."""
@@ -27,6 +27,27 @@ class TableEntry(Struct, frozen=True):
     line: int
     ops: tuple[str, ...]
     text: str
+
+    def examples(self, first: str, second: str) -> tuple[object, object]:
+        """Return the values of the two keys with example models, as raw YAML data.
+
+        Raises:
+            ValueError: the keys are not at the end of the entry.
+        """
+        (keys,) = parsed(self.text)
+        found = keys.pop(first, None), keys.pop(second, None)
+        if parsed(without_examples(self.text, first, second)) != [keys]:
+            raise ValueError(f"move the keys {first!r} and {second!r} to the end of the entry")
+        return found
+
+
+def without_examples(block: str, *keys: str) -> str:
+    """Return the YAML text of an entry without its examples.
+
+    The examples are the last part of an entry: the values of ``keys``.  Only tests read the examples.
+    """
+    examples = re.search(rf"^  (?:{'|'.join(keys)}):", block, re.MULTILINE)
+    return block[: examples.start()] if examples else block
 
 
 def written(name: str) -> tuple[TableEntry, ...]:

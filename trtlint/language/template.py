@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from msgspec import Struct
-
 from trtlint.files.problem import shorten
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.model.graph import Node, Value
@@ -15,18 +13,8 @@ _BRACES = {"{{": "{", "}}": "}"}
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
-class Template(Struct, frozen=True):
-    """A text that contains ``{expression}``."""
-
-    pieces: tuple[str | Expression, ...]
-
-    def fill(self, names: Mapping[str, object]) -> str:
-        """Replace each expression by its value.  Long values are shortened."""
-        return "".join(p if isinstance(p, str) else shorten(in_words(p.value(names))) for p in self.pieces)
-
-
-def template(text: str, scope: Scope | None = None) -> Template:
-    """Parse a text with ``{expression}``. ``{{`` and ``}}`` stand for literal braces.
+class Template:
+    """A text that contains ``{expression}``. ``{{`` and ``}}`` stand for literal braces.
 
     Args:
         text: the text.
@@ -36,25 +24,32 @@ def template(text: str, scope: Scope | None = None) -> Template:
     Raises:
         ExpressionError: an expression is wrong, or a brace is unmatched.
     """
-    pieces: list[str | Expression] = []
-    end = 0
-    for match in _PIECE.finditer(text):
-        pieces.append(text[end : match.start()])
-        end = match.end()
-        found = match[0]
-        if found in _BRACES:
-            pieces.append(_BRACES[found])
-        elif match[1] is None:
-            raise ExpressionError(f"unmatched brace {found!r}", match.start() + 1)
-        else:
-            written = match[1].strip()
-            before = match.start(1) + len(match[1]) - len(match[1].lstrip())
-            try:
-                pieces.append(Expression(written) if scope is None else compile_expression(written, scope))
-            except ExpressionError as error:
-                raise ExpressionError(f"in {found}: {error.message}", before + error.column) from None
-    pieces.append(text[end:])
-    return Template(tuple(piece for piece in pieces if piece != ""))
+
+    def __init__(self, text: str, scope: Scope | None = None) -> None:
+        pieces: list[str | Expression] = []
+        end = 0
+        for match in _PIECE.finditer(text):
+            pieces.append(text[end : match.start()])
+            end = match.end()
+            found = match[0]
+            if found in _BRACES:
+                pieces.append(_BRACES[found])
+            elif match[1] is None:
+                raise ExpressionError(f"unmatched brace {found!r}", match.start() + 1)
+            else:
+                written = match[1].strip()
+                before = match.start(1) + len(match[1]) - len(match[1].lstrip())
+                try:
+                    made = Expression(written) if scope is None else compile_expression(written, scope)
+                except ExpressionError as error:
+                    raise ExpressionError(f"in {found}: {error.message}", before + error.column) from None
+                pieces.append(made)
+        pieces.append(text[end:])
+        self.pieces = tuple(piece for piece in pieces if piece != "")
+
+    def fill(self, names: Mapping[str, object]) -> str:
+        """Replace each expression by its value.  Long values are shortened."""
+        return "".join(p if isinstance(p, str) else shorten(in_words(p.value(names))) for p in self.pieces)
 
 
 _LISTED = 12

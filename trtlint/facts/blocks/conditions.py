@@ -7,40 +7,32 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, cast, get_args
+from itertools import chain
+from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.knowledge import parsed, path_of, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import PRODUCTS, Product
-from trtlint.knowledge.tables import TableEntry, written
+from trtlint.knowledge.tables import TableEntry, without_examples, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
-from trtlint.language.template import Template, template
+from trtlint.language.template import Template
 from trtlint.model.graph import Body, Value
 from trtlint.model.protos import ElementType
+
+_Entry = TypeVar("_Entry")
 
 PATH = path_of("conditions")
 """Path of the table of conditions."""
 
 _OF_TYPES = re.compile(r"^  types: \[([^]]*)\]$", re.MULTILINE)
 """Pattern of the line that lists the element types of an entry."""
-_EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
-"""Pattern of the line where the examples of an entry start.
-
-The examples are the last part of an entry.  Only tests read the examples.
-"""
-
-KEYS = frozenset(
-    {
-        *("op", "tensorrt", "rtx", "stage", "code", "reason", "problem", "plugin", "typing", "min_sm"),
-        *("types", "once", "unused", "where", "says", "do", "source", "known"),
-    }
-)
-"""Allowed keys of an entry, without the keys of its examples."""
+_EXAMPLES = ("refused", "accepted")
+"""Keys of the examples of an entry."""
 
 SCOPE: Mapping[str, Any] = {
     "op": str,
@@ -63,7 +55,9 @@ INPUT, OUTPUT, INITIALIZER, NODE = "(input)", "(output)", "(initializer)", "(any
 """Values of ``op`` that mean a model input, a model output, a stored tensor, and any operator."""
 
 
-class Condition(Struct, frozen=True, eq=False):
+class Condition(
+    Struct, frozen=True, eq=False, kw_only=True, forbid_unknown_fields=True, rename={"way": "do"}
+):
     """A condition under which the parser or the builder refuses a node.
 
     Attributes:
@@ -90,19 +84,19 @@ class Condition(Struct, frozen=True, eq=False):
     """
 
     applies: Mapping[Product, str]
-    stage: Stage
-    code: str
+    stage: Stage = "parse"
+    code: str = ""
     reason: Reason
-    problem: Template
+    problem: Template = Template("")
     where: Expression
     says: Template
-    way: Template
-    plugin: str
-    typing: str
-    types: frozenset[str]
-    once: bool
-    unused: bool
-    min_sm: int | None
+    way: Template = Template("")
+    plugin: str = ""
+    typing: str = ""
+    types: frozenset[ElementType] = frozenset()
+    once: bool = False
+    unused: bool = False
+    min_sm: int | None = None
     source: str
     known: Known
 
@@ -131,7 +125,9 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
         ValueError: an entry of the table is wrong.
     """
     blocks = _blocks().get(op, ())
-    return tuple(_condition(_without_examples(block)) for block in blocks if _may_hold(block, types))
+    return tuple(
+        _condition(without_examples(block, *_EXAMPLES)) for block in blocks if _may_hold(block, types)
+    )
 
 
 def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
@@ -188,75 +184,43 @@ def entries() -> Iterator[ConditionEntry]:
 
 
 def _with_examples(entry: TableEntry) -> ConditionEntry:
-    try:
-        return _entry(entry)
-    except ValueError as error:
-        raise ValueError(f"line {entry.line}: {error}") from None
-
-
-def _entry(entry: TableEntry) -> ConditionEntry:
-    (keys,) = parsed(entry.text)
-    refused, accepted = keys.pop("refused", None), keys.pop("accepted", None)
-    own = _without_examples(entry.text)
-    if parsed(own) != [keys]:
-        raise ValueError(
-            f"the entry for {keys['op']}: move the keys 'refused' and 'accepted' to the end of the entry"
-        )
     ops = ", ".join(entry.ops)
-    condition = _condition(own)
-    for type_ in condition.types:
-        if type_ not in get_args(ElementType):
-            raise ValueError(f"{ops}: unknown element type {type_!r}")
     try:
-        compile_expression(condition.where.text, SCOPE, condition=True)
-        for piece in (*condition.problem.pieces, *condition.says.pieces, *condition.way.pieces):
-            if isinstance(piece, Expression):
-                compile_expression(piece.text, SCOPE)
-    except ExpressionError as error:
-        raise ValueError(f"{ops}: {error}") from None
+        refused, accepted = entry.examples(*_EXAMPLES)
+        condition = _condition(without_examples(entry.text, *_EXAMPLES))
+        check_expressions(condition.where, (condition.problem, condition.says, condition.way), SCOPE)
+    except (ValueError, ExpressionError) as error:
+        raise ValueError(f"line {entry.line}: {ops}: {error}") from None
     return ConditionEntry(entry.line, ops, condition, refused, accepted)
 
 
-def _without_examples(block: str) -> str:
-    """Return the YAML text of an entry without the lines of its examples."""
-    examples = _EXAMPLES.search(block)
-    return block[: examples.start()] if examples else block
+def check_expressions(where: Expression, texts: Iterable[Template], scope: Mapping[str, Any]) -> None:
+    """Check the condition and the texts of an entry.
+
+    Raises:
+        ExpressionError: an expression is wrong.
+    """
+    compile_expression(where.text, scope, condition=True)
+    for piece in chain.from_iterable(each.pieces for each in texts):
+        if isinstance(piece, Expression):
+            compile_expression(piece.text, scope)
 
 
 @cache
 def _condition(block: str) -> Condition:
     (entry,) = parsed(block)
-    for key in entry:
-        if key not in KEYS:
-            raise ValueError(f"{entry['op']}: unknown key {key!r}")
-    reason, stage = entry["reason"], entry.get("stage", "parse")
-    if reason not in get_args(Reason) or stage not in get_args(Stage):
-        raise ValueError(
-            f"{entry['op']}: the key 'reason' ({reason}) or 'stage' ({stage}) has an unknown value"
-        )
-    known = entry.get("known")
-    if known not in get_args(Known):
-        raise ValueError(
-            f"{entry['op']}: the key 'known' must be one of {', '.join(get_args(Known))}, not {known}"
-        )
-    return Condition(
-        applies=_applies(entry),
-        stage=cast("Stage", stage),
-        code=entry.get("code", ""),
-        reason=cast("Reason", reason),
-        problem=template(entry.get("problem", "")),
-        where=Expression(str(entry["where"])),
-        says=template(entry["says"]),
-        way=template(entry.get("do", "")),
-        plugin=entry.get("plugin", ""),
-        typing=entry.get("typing", ""),
-        types=frozenset(entry.get("types", ())),
-        once=entry.get("once", False),
-        unused=entry.get("unused", False),
-        min_sm=entry.get("min_sm"),
-        source=_sources()[entry["source"]],
-        known=cast("Known", known),
-    )
+    own = {key: value for key, value in entry.items() if key not in ("op", "tensorrt", "rtx")}
+    source = _sources()[entry["source"]]
+    return decoded({**own, "applies": _applies(entry), "source": source}, Condition)
+
+
+def decoded(entry: Mapping[str, Any], kind: type[_Entry]) -> _Entry:
+    """Convert an entry of a table.  The expressions of the entry are not checked.
+
+    Raises:
+        ValueError: a key is unknown or missing, or a value has a wrong type.
+    """
+    return convert(entry, kind, dec_hook=lambda made, value: made(str(value)))
 
 
 def _applies(entry: Mapping[str, Any]) -> Mapping[Product, str]:

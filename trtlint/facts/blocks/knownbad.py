@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, cast, get_args, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from msgspec import Struct
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 
-from trtlint.facts.blocks.conditions import SCOPE
+from trtlint.facts.blocks.conditions import SCOPE, check_expressions, decoded
 from trtlint.facts.kinds import fact_class
 from trtlint.knowledge import data, parsed, path_of
 from trtlint.knowledge.releases import Product
-from trtlint.knowledge.tables import TableEntry, written
-from trtlint.language.expression import Expression, ExpressionError, compile_expression
-from trtlint.language.template import Template, template
+from trtlint.knowledge.tables import TableEntry, without_examples, written
+from trtlint.language.expression import Expression, ExpressionError
+from trtlint.language.template import Template
 
 PATH = path_of("known_bad")
 """Path of the table of defects."""
@@ -26,17 +25,18 @@ Grade = Literal["error", "warning", "note"]
 Evidence = Literal["documented", "maintainer-confirmed", "measured", "user-reported", "inferred"]
 
 _SURE = frozenset({"documented", "maintainer-confirmed", "measured"})
-_TYPES = frozenset({"f16", "bf16"})
-_EXAMPLES = re.compile(r"^  bad:", re.MULTILINE)
-"""Pattern of the line where the examples of an entry start.
-
-The examples are the last part of an entry.  Only tests read the examples.
-"""
-_NEEDED = frozenset({"hurts", "severity", "evidence", "where", "says", "do", "source"})
-_KEYS = _NEEDED | {"op", "kind", "beside", "tensorrt", "rtx", "sms", "types"}
+_EXAMPLES = ("bad", "good")
+"""Keys of the examples of an entry."""
 
 
-class BadRelease(Struct, frozen=True, eq=False):
+class BadRelease(
+    Struct,
+    frozen=True,
+    eq=False,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    rename={"way": "do", "ops": "op"},
+):
     """A known defect of some releases of TensorRT.
 
     Attributes:
@@ -57,11 +57,11 @@ class BadRelease(Struct, frozen=True, eq=False):
     """
 
     ops: tuple[str, ...]
-    kind: str
-    beside: tuple[str, ...]
+    kind: str = ""
+    beside: tuple[str, ...] = ()
     applies: Mapping[Product, str]
-    sms: tuple[int, ...]
-    types: tuple[str, ...]
+    sms: tuple[int, ...] = ()
+    types: tuple[Literal["f16", "bf16"], ...] = ()
     hurts: Hurts
     severity: Grade
     evidence: Evidence
@@ -106,7 +106,7 @@ def causes(count: Callable[[str], int]) -> Iterator[BadRelease]:
     """
     for entry in _table():
         if any(map(count, entry.ops)):
-            cause = _cause(_without_examples(entry.text))
+            cause = _cause(without_examples(entry.text, *_EXAMPLES))
             if all(map(count, cause.beside)):
                 yield cause
 
@@ -114,11 +114,6 @@ def causes(count: Callable[[str], int]) -> Iterator[BadRelease]:
 @cache
 def _table() -> tuple[TableEntry, ...]:
     return written("known_bad")
-
-
-def _without_examples(block: str) -> str:
-    examples = _EXAMPLES.search(block)
-    return block[: examples.start()] if examples else block
 
 
 def entries() -> Iterator[BadReleaseEntry]:
@@ -135,12 +130,8 @@ def entries() -> Iterator[BadReleaseEntry]:
 
 def _entry(entry: TableEntry) -> BadReleaseEntry:
     try:
-        (keys,) = parsed(entry.text)
-        bad, good = keys.pop("bad", None), keys.pop("good", None)
-        own = _without_examples(entry.text)
-        if parsed(own) != [keys]:
-            raise ValueError("move the keys 'bad' and 'good' to the end of the entry, in this order")
-        cause = _cause(own)
+        bad, good = entry.examples(*_EXAMPLES)
+        cause = _cause(without_examples(entry.text, *_EXAMPLES))
         _check(cause)
     except (ValueError, ExpressionError) as error:
         raise ValueError(f"line {entry.line}: {error}") from None
@@ -148,7 +139,7 @@ def _entry(entry: TableEntry) -> BadReleaseEntry:
 
 
 def _check(cause: BadRelease) -> None:
-    """Check the expressions, version ranges, element types and URL of a known defect.
+    """Check the expressions, version ranges and URL of a known defect.
 
     Raises:
         ValueError: a value is wrong.
@@ -157,57 +148,18 @@ def _check(cause: BadRelease) -> None:
     scope: Mapping[str, Any] = SCOPE
     if cause.kind:
         scope = get_type_hints(fact_class(cause.kind), include_extras=True)
-    compile_expression(cause.where.text, scope, condition=True)
-    for piece in (*cause.says.pieces, *cause.way.pieces):
-        if isinstance(piece, Expression):
-            compile_expression(piece.text, scope)
+    check_expressions(cause.where, (cause.says, cause.way), scope)
     for specifier in cause.applies.values():
-        _check_range(specifier)
+        SpecifierSet(specifier)
     if not cause.applies:
         raise ValueError("the entry has neither the key 'tensorrt' nor the key 'rtx'")
-    if not _TYPES.issuperset(cause.types):
-        raise ValueError(
-            f"the key 'types' is {', '.join(cause.types)}; only {', '.join(sorted(_TYPES))} are allowed"
-        )
     if not cause.source.startswith("https://"):
         raise ValueError(f"{cause.source!r} is not an https URL")
-
-
-def _check_range(specifier: object) -> None:
-    try:
-        if isinstance(specifier, str):
-            SpecifierSet(specifier)
-            return
-    except InvalidSpecifier:
-        pass
-    raise ValueError(f"{specifier!r} is not a PEP 440 version specifier")
 
 
 @cache
 def _cause(block: str) -> BadRelease:
     (entry,) = parsed(block)
-    if wrong := sorted(entry.keys() - _KEYS):
-        raise ValueError(f"unknown key {wrong[0]!r}")
-    if missing := sorted(_NEEDED - entry.keys()):
-        raise ValueError(f"the key {missing[0]!r} is missing")
-    for key, words in (("hurts", Hurts), ("severity", Grade), ("evidence", Evidence)):
-        if entry[key] not in get_args(words):
-            raise ValueError(
-                f"the value {entry[key]!r} of the key {key!r} is not one of {', '.join(get_args(words))}"
-            )
-    ranges: dict[Product, str | None] = {"tensorrt": entry.get("tensorrt"), "tensorrt-rtx": entry.get("rtx")}
-    return BadRelease(
-        ops=tuple(entry["op"]),
-        kind=entry.get("kind", ""),
-        beside=tuple(entry.get("beside", ())),
-        applies={product: specifier for product, specifier in ranges.items() if specifier is not None},
-        sms=tuple(entry.get("sms", ())),
-        types=tuple(entry.get("types", ())),
-        hurts=cast("Hurts", entry["hurts"]),
-        severity=cast("Grade", entry["severity"]),
-        evidence=cast("Evidence", entry["evidence"]),
-        where=Expression(str(entry["where"])),
-        says=template(entry["says"]),
-        way=template(entry["do"]),
-        source=entry["source"],
-    )
+    ranges = {"tensorrt": entry.pop("tensorrt", None), "tensorrt-rtx": entry.pop("rtx", None)}
+    applies = {product: str(specifier) for product, specifier in ranges.items() if specifier is not None}
+    return decoded({**entry, "applies": applies}, BadRelease)
