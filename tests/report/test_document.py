@@ -7,7 +7,20 @@ import re
 import pytest
 
 from trtlint.report import document as module
-from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Listing, Part, html, markdown
+from trtlint.report.document import (
+    Block,
+    Code,
+    Document,
+    DocumentTable,
+    Drawing,
+    Items,
+    Listing,
+    Nested,
+    Part,
+    html,
+    markdown,
+)
+from trtlint.report.page import markup
 
 TABLE = DocumentTable(["Rule", "New"], [["ACC1", 1234], [Code("a|b"), ""], [["see ", Code("x")], 0]])
 ITEMS = Items(["one", ["two ", Code("2")], Code("three")])
@@ -54,7 +67,7 @@ def test_a_document_as_markdown() -> None:
         "```",
         "",
         "| Rule | New |",
-        "|---|---|",
+        "|---|--:|",
         "| ACC1 | 1,234 |",
         "| `a\\|b` |  |",
         "| see `x` | 0 |",
@@ -134,3 +147,15 @@ def test_long_texts_are_shortened() -> None:
     assert elements(1001 * "t", Code(1001 * "c")) == (
         f"<p>{1000 * 't'} …</p><p><code>{1000 * 'c'} …</code></p>"
     )
+
+
+def test_pictures_and_nested_entries() -> None:
+    drawing = Drawing(markup.tag("svg"), "a picture")
+    items = Items([Nested("one", ["below", Code("x")])])
+    parts = [Part("Both", [Drawing(markup.tag("hr")), ["see ", drawing], items])]
+    document = Document("trend", "T", parts)
+    lines = markdown(document).splitlines()
+    assert lines[lines.index("### Both") + 1 :] == ["", "see a picture", "", "* one", "  * below", "  * `x`"]
+    shown = html(document)
+    assert "<p>see <svg" in shown
+    assert "<li>one<ul><li>below</li><li><code>x</code></li></ul></li>" in shown

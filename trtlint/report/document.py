@@ -168,7 +168,9 @@ def _lines(block: Block) -> Iterator[str]:
         if not block.rows:
             return
         yield f"| {' | '.join(map(plain, block.heads))} |"
-        yield f"|{'---|' * len(block.heads)}"
+        columns = zip(*block.rows, strict=True)
+        numeric = (any(isinstance(cell, int) for cell in column) for column in columns)
+        yield f"|{''.join('--:|' if each else '---|' for each in numeric)}"
         yield from (f"| {' | '.join(map(_inline, row))} |" for row in block.rows[:ROWS])
         yield from (f"\n{line}" for line in _left(len(block.rows)))
     elif isinstance(block, Items):
