@@ -16,7 +16,7 @@ import trtlint
 from tests.conftest import REPOSITORY
 from tests.dry_build.rtx import NEEDS_WHEELS, VERSION
 from trtlint.cli import run
-from trtlint.commands import lint
+from trtlint.commands import explain
 from trtlint.files import limits
 
 WEIGHT = """
@@ -97,7 +97,7 @@ def test_the_time_limit_includes_the_facts(
             pass
         return []
 
-    monkeypatch.setattr(lint, "explain_miss", spin)
+    monkeypatch.setattr(explain, "explain_miss", spin)
     monkeypatch.setattr(limits, "SECONDS", 1.0)
     assert run(["model.onnx", "--isolated", "--explain-miss", "ACC102", "qk"]) == 3
     out, err = capsys.readouterr()

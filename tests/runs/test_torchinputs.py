@@ -18,7 +18,8 @@ from trtlint.policy.options import DryOptions, LintOptions, TargetOptions, Torch
 from trtlint.policy.settings import SettingsReader
 from trtlint.process.spawn import Limits
 from trtlint.runs.inputs import tasks_of
-from trtlint.runs.torchinputs import TorchJob, is_torch
+from trtlint.runs.torchinputs import is_torch
+from trtlint.runs.torchjob import TorchJob
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import USUAL, TorchRequest
 from trtlint.torch_tensorrt.options import for_release, run_options
@@ -181,7 +182,7 @@ def test_a_dry_run_is_for_the_first_gpu(
 ) -> None:
     requests: list[Any] = []
     run = DryRun(unasked="no")
-    monkeypatch.setattr("trtlint.runs.torchinputs.ask", lambda *words: requests.append(words) or run)
+    monkeypatch.setattr("trtlint.runs.torchjob.ask", lambda *words: requests.append(words) or run)
     program = read_program(Path("net.pt2"), "2.13.0")
     job = TorchJob(program, TorchRequest("2.13.0", trusted=True))
     (found,) = job.gather(Path("net.pt2"), tuple(cast("Any", SimpleNamespace(sm=sm)) for sm in given))

@@ -1,12 +1,10 @@
-"""``trtlint lint``: lint files and write the reports, or explain a missed finding or the settings."""
+"""``trtlint lint``: lint files, write the reports and return one exit code."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +15,8 @@ from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.streams import notify
 from trtlint.commands.tasks import read_tasks
 from trtlint.engine.causes import folded
-from trtlint.engine.explain import explain_miss
 from trtlint.engine.finding import ModelReport
 from trtlint.errors import SettingError
-from trtlint.files.limits import limit_work
-from trtlint.files.problem import Problem, UnreadableError
 from trtlint.model.sources import Sources
 from trtlint.policy.baseline import Baseline, BaselineError, require_baseline_path
 from trtlint.policy.config import shown
@@ -29,14 +24,11 @@ from trtlint.policy.failing import counts, fails, unsearched
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.policy.settings import SettingsReader
-from trtlint.policy.suppression import Acceptance
 from trtlint.policy.unmatched import unmatched
 from trtlint.process.collection import collect_seldom
 from trtlint.report.counts import plural
-from trtlint.report.escape import clean
 from trtlint.report.formats import Style
 from trtlint.report.outputs import Outputs, ReportOutput
-from trtlint.runs.dryjob import DryJob
 from trtlint.runs.exits import Exit
 from trtlint.runs.fleet import outcomes
 from trtlint.runs.progress import with_progress
@@ -44,6 +36,7 @@ from trtlint.runs.task import Task
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
+
 
 _NOT_ALL = "this run did not read all its files"
 
@@ -55,8 +48,12 @@ def run_lint(options: LintOptions, outputs: Sequence[ReportOutput]) -> int:
     tasks = read_tasks(reader, options)
     _warn(tasks)
     if options.show_settings:
+        from trtlint.commands.settings import run_settings
+
         return run_settings(tasks)
     if options.explain_miss is not None:
+        from trtlint.commands.explain import run_explain
+
         return run_explain(tasks, options.explain_miss)
     if options.update_baseline and not reader.baselines:
         raise SettingError("--update-baseline needs --baseline FILE, or a baseline in the configuration")
@@ -214,101 +211,3 @@ def _style(
         protected=protected,
         look=partial(_look, {str(task.file): task for task in tasks}),
     )
-
-
-def run_explain(tasks: Sequence[Task], asked: tuple[str, str]) -> int:
-    """Print, for each file and target, why a rule does not report a node. Return the exit code.
-
-    ``asked`` is the rule and the path of the node.
-    """
-    key, node = asked
-    code = Exit.CLEAN
-    for task in tasks:
-        file = task.file
-        if task.problem:
-            print(clean(f"error: {file}: {task.problem}"), file=sys.stderr)
-            code = max(code, Exit.USAGE)
-            continue
-        for unread in task.case.problems:  # the rule is explained without this file
-            print(clean(f"error: {unread}"), file=sys.stderr)
-            code = Exit.UNREADABLE
-        if task.case.alone and task.case.problems:
-            continue
-        rule = task.settings.book.rule(key)
-        try:
-            with limit_work(file, *task.case.build_files):
-                opened = task.case.open()
-                explained = [
-                    (target.words, explain_miss(rule, opened.facts(target), target, node))
-                    for target in opened.case.built_for
-                ]
-        except (UnreadableError, OSError) as error:
-            problem = Problem.of(file, error)
-            print(clean(f"error: {problem}"), file=sys.stderr)
-            code = Exit.UNREADABLE
-            continue
-        for words, lines in explained:
-            print(clean(f"{file}, {words}:"))
-            for line in lines:
-                print(f"  {clean(line)}")
-    return code
-
-
-def run_settings(tasks: Sequence[Task]) -> int:
-    """Print the settings of each file and return the exit code.
-
-    Files with equal settings share one block.
-    """
-    code = Exit.CLEAN
-    for lines, same in groupby(tasks, key=lambda task: tuple(_lines(task))):
-        for task in same:
-            print(clean(f"# {task.file}"))
-            code = max(code, Exit.USAGE if task.problem else Exit.CLEAN)
-        for line in lines:
-            print(clean(line))
-        print()
-    return code
-
-
-def _lines(task: Task) -> Iterator[str]:
-    """Yield the settings of one file as lines of TOML."""
-    if task.problem:
-        yield f"# error: {task.problem}"
-        return
-    settings, targets = task.settings, task.case.built_for
-    file = settings.configuration.file
-    yield f"# configuration: {'none' if file is None else shown(file)}"
-    policy = settings.policy
-    yield f"targets = {_list(target.words for target in targets)}"
-    yield f"plugins = {_list(sorted({name for target in targets for name in target.plugins or ()}))}"
-    yield f"run = {_list(rule.id for rule in settings.rules)}"
-    yield f"rules = {_list(shown(folder) for folder in settings.configuration.rules)}"
-    yield f"fail-on = {json.dumps(settings.fail_on)}"
-    yield f"min-confidence = {json.dumps(policy.min_confidence)}"
-    for each in task.case.evidence:
-        if isinstance(each, DryJob):
-            yield f"# dry {each.level} by TensorRT-RTX {each.version}"
-    if policy.baseline is not None:
-        yield f"baseline = {json.dumps(shown(policy.baseline.file))}"
-    if policy.severity:
-        yield "[severity]"
-        yield from (f"{json.dumps(selector)} = {json.dumps(chosen)}" for selector, chosen in policy.severity)
-    for entry in policy.suppress:
-        yield "[[suppress]]"
-        yield from _suppression(entry)
-
-
-def _suppression(entry: Acceptance) -> Iterator[str]:
-    yield f"rule = {_list(entry.rules)}"
-    if entry.paths:
-        yield f"path = {_list(entry.paths)}"
-    for key in ("node", "module"):
-        if (glob := getattr(entry, key)) is not None:
-            yield f"{key} = {json.dumps(glob)}"
-    yield f"reason = {json.dumps(entry.suppression.reason)}"
-    if entry.suppression.expires is not None:
-        yield f"expires = {entry.suppression.expires}"
-
-
-def _list(words: Iterable[str]) -> str:
-    return json.dumps(list(words))
