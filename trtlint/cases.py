@@ -113,7 +113,8 @@ def one_case(
 
     Raises:
         ArgumentError: ``model`` is not exactly one model, or a keyword is wrong (see :func:`cases`).
-        SettingError, FileError: see :func:`cases`, or a file of a build without a model cannot be read.
+        SettingError: see :func:`cases`.
+        FileError: see :func:`cases`. Also raised if a file of a build without a model cannot be read.
     """
     if isinstance(model, str | os.PathLike | bytes):
         model = read_file("model", model)

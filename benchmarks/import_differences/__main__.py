@@ -3,8 +3,8 @@
     python -m benchmarks.import_differences [--rtx-path DIR ...] [--only OP ...] [--forms FORM ...] [--jobs N]
 
 Cases are ONNX's own node tests of opsets 7 to 28, and variants with one changed attribute or optional input.
-``--forms`` adds all cases with stored inputs, with unknown sizes, or in narrow types. ``--rtx-path`` adds a
-release from a folder made with ``pip install --target``; the installed release always runs.
+``--forms`` adds all cases with stored inputs, with unknown sizes, or in low-precision types. ``--rtx-path``
+adds a release from a folder made with ``pip install --target``; the installed release always runs.
 
 The benchmark prints counts by release, and every operator and change with a difference, with its releases.
 """

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.rehearsal [FOLDER [LINES.jsonl [PART/PARTS]]]`` uses one FP32 export of each family of
 the shared data, with random inputs times 1, 30 and 1000. :mod:`benchmarks.rehearsal.judge` computes each
-model in the three rounding models. It shares no code with ``trtlint.measurement``, which only makes the
+model in the three rounding schemes. It shares no code with ``trtlint.measurement``, which only makes the
 inputs.
 """
 

@@ -1,7 +1,7 @@
 """Narrow arithmetic with numpy and ONNX's reference evaluator, without code of :mod:`trtlint.measurement`.
 
 The reference evaluator computes each operator in FP32. This module then rounds the tensors that the rounding
-model names, with numpy's ``float16``. Operators with internal sums or squares have their own code here. FP16
+scheme names, with numpy's ``float16``. Operators with internal sums or squares have their own code here. FP16
 accumulators add 16 terms at a time, and round after each step.
 """
 
@@ -19,7 +19,7 @@ from onnx.reference import ReferenceEvaluator
 Array = np.ndarray[Any, np.dtype[Any]]
 WAYS = ("rounded", "fused", "accumulated")
 EVERY = (*WAYS, "unclamped")
-"""The three rounding models, and ``unclamped``, in which constants beyond the range of FP16 are infinite."""
+"""The three rounding schemes, and ``unclamped``, in which constants beyond the range of FP16 are infinite."""
 LARGEST = np.float32(65504)
 PRODUCTS = {"MatMul": 2, "Gemm": 2, "Conv": 2, "ConvTranspose": 2, "Einsum": 9, "LSTM": 3, "GRU": 3, "RNN": 3}
 """Products, with the number of their operands."""
@@ -45,7 +45,7 @@ def tf32(array: Array) -> Array:
 
 
 class Judge:
-    """An FP32 model that is computed in several rounding models.
+    """An FP32 model that is computed in several rounding schemes.
 
     Args:
         model: the model, without model-local functions.

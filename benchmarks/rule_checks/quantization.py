@@ -89,7 +89,7 @@ def _deconvolution() -> bool:
 
 
 def _attention(dtype: str, keys: int, size: int, quantized: Sequence[str]) -> bool:
-    """Return whether attention with some quantized tensors is one kernel that reads the narrow type."""
+    """Return whether attention with some quantized tensors is one kernel that reads the quantized type."""
     names = {name: name for name in "qkvcpo"}
     body = []
 

@@ -1,4 +1,4 @@
-"""Tests of the inputs and outputs that can have a narrow type."""
+"""Tests of the inputs and outputs that can have a low-precision type."""
 
 from __future__ import annotations
 

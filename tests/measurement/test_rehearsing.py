@@ -63,7 +63,7 @@ def rehearsed(
     judged: bool = True,
     typed: bool = False,
 ) -> tuple[Rehearsal, list[str], Runs]:
-    """Return the runs of a model, and the names of the rounding models in order."""
+    """Return the runs of a model, and the names of the rounding schemes in order."""
     said: list[str] = []
     runs = Runs(sums, judged, typed)
     constants = BEYOND if beyond else frozenset[str]()

@@ -25,7 +25,7 @@ BUILD = BuildBand("layers.json", 1234, 2000, GOOD, BAD)
 
 
 def output(name: str, *errors: float | None, finite: bool = True, trivial: str = "") -> MeasuredOutput:
-    """Return an output with its error for each rounding model, or with one error."""
+    """Return an output with its error for each rounding scheme, or with one error."""
     band = Band(*errors) if len(errors) == 3 else None
     return MeasuredOutput(name, errors[0], finite=finite, band=band, trivial=trivial)
 

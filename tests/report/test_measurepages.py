@@ -53,7 +53,7 @@ def site(node: str, greatest: float, fits: Range, **more: Any) -> MeasuredTensor
 
 
 def output(name: str, *errors: float | None) -> MeasuredOutput:
-    """Return an output with its error for each rounding model."""
+    """Return an output with its error for each rounding scheme."""
     return MeasuredOutput(name, errors[0], band=Band(*errors) if len(errors) == 3 else None)
 
 

@@ -151,8 +151,9 @@ def _tokens(text: str) -> list[_Token]:
 def _given(tokens: Sequence[_Token], *, fields: bool) -> Iterator[_OptionValue]:
     """Yield the options that a program sets.
 
-    Options are the pairs of a list or of a call, the items of a dictionary, two lists of names and of values,
-    and the fields of a structure if ``fields`` is true.
+    The function finds options in pairs of a name and a value (in a list, a call or a dictionary), and in two
+    lists, one of names and one of values. If ``fields`` is true, it also finds options in fields of a
+    structure.
     """
     known = {name for provider in PROVIDERS for name in provider_options(provider)}
     first = _first_depths(tokens)
@@ -195,7 +196,7 @@ def _first_depths(tokens: Sequence[_Token]) -> dict[str, int]:
 
 
 def _certain(tokens: Sequence[_Token], place: int, first: dict[str, int]) -> bool:
-    """Return whether the statement at a position runs whenever the declaration of its first name runs."""
+    """Return whether a statement runs on every path after the declaration of its first name."""
     token = tokens[place]
     owner = _PARTS.split(token.text)[0]
     return token.depth <= first.get(owner, 0) and _text(tokens, place - 1) not in (")", "else")

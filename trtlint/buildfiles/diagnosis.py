@@ -182,8 +182,8 @@ def diagnose(log: Log) -> Diagnosis:
 def _lines_about_timing_cache(log: Log) -> frozenset[int]:
     """Return the line numbers of errors that are about the timing cache, not about an engine.
 
-    TensorRT reports an unreadable timing cache like an unreadable engine. But then a statement follows that
-    TensorRT does not use the cache, and the build continues without the cache.
+    TensorRT reports an unreadable timing cache like an unreadable engine. But for a timing cache, a further
+    message states that TensorRT does not use the cache, and the build continues.
     """
     stated = log.records.get("timing_cache_unused", ())
     return frozenset(record.line - above for record in stated for above in range(1, CACHE_LINES + 1)) & {

@@ -115,7 +115,7 @@ class EngineLayer(Struct, frozen=True):
 
 
 class EngineTensor(Struct, frozen=True):
-    """An input or output of the engine. ``is_input`` is None if the file does not tell which of the two."""
+    """An input or output of the engine. ``is_input`` is None if this is unknown."""
 
     name: str
     is_input: bool | None = None

@@ -293,7 +293,7 @@ class LogReader:
         return True
 
     def _quiet(self, number: int, line: bytes, offset: int, letter: str = "V") -> None:
-        """Read a message of low severity. Look up its beginning, and ignore its continuation lines."""
+        """Read a message of low severity: look up the beginning of the message, ignore further lines."""
         counts = self._kept.counts
         for literal, pattern, alone in self._quiet_table.get(line[offset : offset + KEY], ()):
             if not line.startswith(literal, offset):

@@ -78,7 +78,7 @@ class LogPattern(Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     - ``regex`` is searched in each candidate. The record stores the named groups of the match.
     - ``meaning`` explains the message, and ``source`` is a public URL that shows such a line.
     - At most ``keep`` records are stored. Later records are only counted.
-    - If ``decisive`` is true, the beginning of a line decides whether it matches. ``regex`` is not searched.
+    - If ``decisive`` is true, the beginning of a line identifies this entry. ``regex`` is not searched.
     - If ``context`` is true, the message names the node or layer that the next warnings are about.
 
     The header of ``patterns.yaml`` explains the remaining fields.

@@ -200,7 +200,7 @@ def _write_text(
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:
     """Return the findings about a measurement, and the findings that the measurement confirms or refutes."""
     book = load_builtin()
-    # The measurement simulates a build in the narrow type, so the targets get that type.
+    # The measurement simulates a build in the low-precision type, so the targets get that type.
     narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
     case = Case(path, tuple(narrow), RuleSet(book.entries), evidence=(RangeEvidence(found),))
     sources = Sources()

@@ -96,8 +96,8 @@ def run_upgrade(options: UpgradeOptions) -> int:
 def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
     """Return whether the last version of the range makes the command fail.
 
-    The command fails in two cases: the last version does not support the GPU, or it has findings about the
-    graph that reach ``fail_on``.
+    The command fails in two cases: the last version does not support the GPU, or the model has findings about
+    the graph that reach ``fail_on`` for the last version.
     """
     if fail_on == "never":
         return False

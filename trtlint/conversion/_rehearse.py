@@ -1,4 +1,4 @@
-"""Worker process: choose the operators to keep in FP32, or measure the errors of a converted model."""
+"""Worker process with two tasks: choose operators to keep in FP32, and measure errors of converted models."""
 
 from __future__ import annotations
 

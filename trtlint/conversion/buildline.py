@@ -1,4 +1,4 @@
-"""Write the command that builds a converted model, or find a target that cannot build the model.
+"""Write the command that builds a converted model, and find targets that cannot build the model.
 
 https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html
 """

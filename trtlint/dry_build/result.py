@@ -81,7 +81,7 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
         errors: errors of the parser, in the order of the parser.
         shapes: shapes or values of dynamic inputs.
         zeros: external data files that were replaced by zeros.
-        data_files: all external data files, as the model names them.
+        data_files: the names of all external data files, relative to the folder of the model.
         seconds: total time.
         peak: peak resident memory in bytes; None if unknown.
         last_lines: last lines of the log, if the process did not end normally.

@@ -36,7 +36,8 @@ class StagedModel(Struct, frozen=True):
 
     Attributes:
         path: the model file itself, or a link to this file in a folder with prepared data files.
-        zeros: external data files with zeros instead of weights, as the model names them.
+        zeros: the names of external data files with zeros instead of weights, relative to the folder of the
+            model.
         data_files: all external data files.
         size: size of all weights in bytes, external or not.
     """

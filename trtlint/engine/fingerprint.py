@@ -63,7 +63,7 @@ class Fingerprints:
             rule: id of the rule.
             kind: kind of fact of the rule.
             node: the node of the site; None for a site without an operator, such as an input of the graph.
-            place: name of the site, used instead of the operators if ``node`` is None.
+            place: name of the site, such as the name of an input; used only if ``node`` is None.
         """
         rule = first_id(rule)
         if node is None:

@@ -109,7 +109,7 @@ def _taken(refusal: Refusal, target: Target) -> Refusal:
 
 
 def _begins_with_runs(refusal: Refusal, product: Product) -> bool:
-    """Return whether a refusal begins with ``_FIRST_RUN`` because older parsers were not tried."""
+    """Return whether the refusing releases begin with ``_FIRST_RUN`` only because no older parser was run."""
     known, first = minors(product), _FIRST_RUN[product]
     older = known[known.index(first) - 1]
     return refusal.known == "documented" and first in refusal.lines and older not in refusal.lines

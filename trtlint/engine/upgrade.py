@@ -163,9 +163,10 @@ class Upgrade(Struct, frozen=True):
 def targets(base: Target, first: str, last: str) -> list[Target]:
     """Return a target for each release line from ``first`` to ``last``.
 
-    The version of a target is the newest release of its line.  But if ``first`` is a full release number, the
-    first target has this version, and the same applies to ``last`` and the last target.  In all targets
-    except the first, ``previous`` is the version of the first target.
+    The version of a target is the newest release of its line. But if ``first`` is a full release number, such
+    as ``10.7.0``, the first target has exactly this version. If ``last`` is a full release number, the last
+    target has exactly this version. In all targets except the first, ``previous`` is the version of the first
+    target.
 
     Raises:
         TargetError: ``first`` or ``last`` is unknown, or ``last`` is older than ``first``.
@@ -312,8 +313,8 @@ def _with_hidden(
 ) -> frozenset[int]:
     """Return the indexes of a release line's findings, including findings that another finding hides.
 
-    A rule can name other rules in ``yields``.  If one of the named rules has a finding at a node, this
-    finding hides the findings of the naming rule at the node.
+    ``yields`` has, for each rule, the rules that hide its findings. If one of these rules has a finding at a
+    node, reports do not show the finding of the first rule at this node.
     """
     nodes: dict[str, set[str]] = defaultdict(set)
     for number in line.found:

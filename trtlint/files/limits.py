@@ -1,7 +1,7 @@
 """Limit the processor time and memory for the work on one untrusted file.
 
-Every reader has limits in bytes, steps or depth, so that the error message can name the cause. The limits of
-this module catch files that stay within these limits but still cost too much time or memory. A timer
+Every reader has limits in bytes, steps or depth, so that the error message can name the cause. This module
+stops the work on files that no reader rejects, but that still cost too much time or memory. A timer
 checks time and memory, and stops only the work on the current file.
 """
 
@@ -233,7 +233,7 @@ class _Watch:
         return True
 
     def end(self) -> None:
-        """Stop the timer, or continue with the limits of the outer block."""
+        """Stop the timer. If there is an outer block, continue with its limits."""
         _Watch._active = self._outer
         if self._outer is None:
             signal.setitimer(signal.ITIMER_PROF, 0)

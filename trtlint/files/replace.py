@@ -56,7 +56,10 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
 
 
 def in_folder(path: Path, name: str) -> Path:
-    """Return the file ``name`` in a folder, or ``path`` if it is not a folder."""
+    """Return the path of the file ``name`` in the folder ``path``.
+
+    If ``path`` is not a folder, return ``path``.
+    """
     return path / name if path.is_dir() else path
 
 

@@ -41,7 +41,7 @@ class SourceModel(Struct, frozen=True):
         path: the file.
         raw: the file as it was read.
         proto: the ONNX protobuf without the weights, with model-local functions inlined.
-        data_files: the names of the external data files, as in the model.
+        data_files: the names of the external data files, relative to the folder of the model.
         inlined: the model-local functions that trtlint has inlined.
     """
 

@@ -1,4 +1,4 @@
-"""Find the tensors that overflow in a narrow type, and the nodes where the overflows begin."""
+"""Find the tensors that overflow in a low-precision type, and the nodes where the overflows begin."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from trtlint.model.operators import SHAPE_READERS
 
 _UNFOLDED = Folding()
 _NOT_COMPUTING = SHAPE_READERS | {"Constant"}
-"""Operators that do not compute with float elements. The narrow type has no effect on them."""
+"""Operators that do not compute with float elements. The low-precision type has no effect on them."""
 
 
 class Findings(Struct):
-    """The tensors and nodes with numbers beyond the range of the narrow type (FP16, BF16 or TF32).
+    """The tensors and nodes with numbers beyond the range of the low-precision type (FP16, BF16 or TF32).
 
     Attributes:
-        beyond: names of the tensors that exceed the range of the narrow type, except constants.
+        beyond: names of the tensors that exceed the range of the low-precision type, except constants.
         constants: names of the constants that exceed the range.
         inside: paths of the nodes that compute an internal number beyond the range, such as a square.
     """
@@ -36,7 +36,7 @@ class Findings(Struct):
 
 
 def findings(ranged: RangeRun, format_: Format) -> Findings:
-    """Find the tensors and nodes whose FP32 numbers exceed the range of a narrow type."""
+    """Find the tensors and nodes whose FP32 numbers exceed the range of a low-precision type."""
     beyond, constants, inside = set(), set(), set()
     for probe in ranged.probes:
         greatest = ranged.greatest(probe)
@@ -74,8 +74,8 @@ def origins(
         nodes: the nodes of the main graph, in graph order.
         found: the tensors and nodes beyond the range.
         ranged: the run in FP32. Tensors that are not finite in this run are ignored.
-        unsound: the tensors that are not finite in a run in the narrow type. If ``unsound`` is None, tensors
-            beyond the range in the FP32 run are used.
+        unsound: the tensors that are not finite in a run in the low-precision type. If ``unsound`` is None,
+            tensors beyond the range in the FP32 run are used.
         folding: the operators that TensorRT folds into weights.
         inputs: the inputs of the model that exceed the range. Operators round inputs when they read them, so
             ``unsound`` contains no inputs.
@@ -148,13 +148,13 @@ def sites(
     format_: Format,
     inputs: frozenset[str] = frozenset(),
 ) -> list[MeasuredTensor]:
-    """Return the range of every float tensor, except initializers that fit the narrow type.
+    """Return the range of every float tensor, except initializers that fit the low-precision type.
 
     Args:
         ranged: the run in FP32.
         begun: the nodes where overflows begin.
-        unsound: names of tensors that are not finite in a run in the narrow type.
-        format_: the narrow type.
+        unsound: names of tensors that are not finite in a run in the low-precision type.
+        format_: the low-precision type.
         inputs: the inputs of the model where overflows begin.
     """
     origin = {node.path for node in begun}
@@ -190,7 +190,7 @@ def sites(
 
 
 def _fits(ranged: RangeRun, probe: Probe, inside: Sequence[InternalValue], format_: Format) -> Range:
-    """Return ``ok`` if a tensor and the internal numbers of its node are in the range of a narrow type.
+    """Return ``ok`` if a tensor and the internal numbers of its node fit the range of a low-precision type.
 
     Otherwise, return ``overflow`` or ``underflow``.
     """

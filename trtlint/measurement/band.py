@@ -1,12 +1,12 @@
 """Error band of FP16, BF16 or TF32: the range of errors that builds of a model may have.
 
-A rounding model is an assumption about the numbers that a build rounds. A build can round the results of all
+A rounding scheme is an assumption about the numbers that a build rounds. A build can round the results of all
 operators, only some of these results, or also partial sums. The band contains one error for each rounding
-model.
+scheme.
 
 A kernel that fuses several operators rounds only the tensors that it writes to memory. So an engine rounds
 fewer tensors than the model has.  Matrix products and convolutions run on tensor cores, so their operands
-always have the narrow type. The sums are FP32, or FP16 if a kernel accumulates in FP16.
+always have the low-precision type. The sums are FP32, or FP16 if a kernel accumulates in FP16.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ _OPERANDS: Mapping[str, frozenset[int]] = {
 
 
 class Band(Struct, frozen=True):
-    """For each rounding model, the error of one output or the largest error of all outputs.
+    """The error of one output, or the largest error of all outputs, for each rounding scheme.
 
-    An error is the largest difference from FP32, divided by the largest magnitude in FP32. The error is None
-    if a number is not finite.
+    A rounding scheme is an assumption about the numbers that a build rounds. An error is the largest
+    difference from FP32, divided by the largest magnitude in FP32. The error is None if a number is not
+    finite.
 
     Attributes:
         rounded: every operator rounds its result.
@@ -48,19 +49,19 @@ class Band(Struct, frozen=True):
     accumulated: float | None
 
     def of(self, way: Way) -> float | None:
-        """Return the error for the rounding model ``way``."""
+        """Return the error for the rounding scheme ``way``."""
         return {"rounded": self.rounded, "fused": self.fused, "accumulated": self.accumulated}[way]
 
     @property
     def errors(self) -> tuple[float | None, ...]:
-        """Return the errors of all rounding models."""
+        """Return the errors of all rounding schemes."""
         return tuple(self.of(way) for way in WAYS)
 
     @property
     def worst(self) -> float | None:
-        """Return the largest error of all rounding models.
+        """Return the largest error of all rounding schemes.
 
-        The result is None if a rounding model gives a number that is not finite.
+        The result is None if a rounding scheme gives a number that is not finite.
         """
         return worst(self.errors)
 
@@ -92,11 +93,11 @@ class BuildBand(Struct, frozen=True, rename={"accumulated": "error_accumulated"}
 
 
 class TypeBand(Struct, frozen=True):
-    """The errors of the model in one narrow type.
+    """The errors of the model in one low-precision type.
 
     Attributes:
         type: ``fp16``, ``bf16`` or ``tf32``.
-        error: in each rounding model, the largest error of all outputs.
+        error: in each rounding scheme, the largest error of all outputs.
     """
 
     type: str
@@ -127,7 +128,7 @@ def verdict_of(errors: Iterable[float | None], bound: float) -> Verdict:
 def together(bands: Iterable[Band]) -> Band:
     """Merge several bands into one.
 
-    In each rounding model, the error of the new band is the largest error of the given bands.
+    In each rounding scheme, the error of the new band is the largest error of the given bands.
     """
     found = list(bands)
     return Band(*(worst(band.of(way) for band in found) for way in WAYS))

@@ -43,7 +43,8 @@ class ChoosingNode(Struct, frozen=True):
     Attributes:
         node: path of the operator.
         indices: name of the output that contains the indices of the chosen elements.
-        axis: the axis of the chosen elements in this output; None if a row of the output is one choice.
+        axis: the axis of the chosen elements in this output; None if each row of the output is one chosen
+            element.
     """
 
     node: str
@@ -150,7 +151,7 @@ def notes(choices: ChoosingNodes, changed: Mapping[str, ChoiceShares | None] | N
 
     Args:
         choices: the operators.
-        changed: for each narrow type, such as FP16, the operator whose choices differ most.
+        changed: for each low-precision type, such as FP16, the operator whose choices differ most.
     """
     found = []
     metric = f"Use a metric such as mAP to judge these outputs: {first_few(choices.outputs, _LISTED)}"
@@ -214,6 +215,6 @@ def write_choice(node: Node, inputs: Sequence[str], write: FormulaWriter) -> tup
 
 
 def _copy(name: str, write: GraphWriter) -> onnx.GraphProto:
-    """Return the body of an If that returns a tensor with indices."""
+    """Return a body for an If.  The body returns the tensor ``name``, which contains indices."""
     result = helper.make_tensor_value_info(write.fresh(), TensorProto.INT64, None)
     return helper.make_graph([helper.make_node("Identity", [name], [result.name])], "choice", [], [result])

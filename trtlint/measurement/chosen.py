@@ -1,4 +1,4 @@
-"""Shares of the elements that an operator such as TopK chooses both in FP32 and in a narrow type."""
+"""Shares of the elements that an operator such as TopK chooses both in FP32 and in a low-precision type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class ChoiceShares(Struct, frozen=True):
-    """How many elements an operator such as TopK chooses both in FP32 and in the narrow type.
+    """How many elements an operator such as TopK chooses both in FP32 and in the low-precision type.
 
     Attributes:
         node: path of the operator.

@@ -60,7 +60,8 @@ class Folding(Struct, frozen=True):
         partner: maps the path of each convolution with a folded BatchNormalization to the path of the
             BatchNormalization, and vice versa.
         constants: paths of the nodes that read only stored tensors.
-        hidden: values that TensorRT never converts to the narrow type, because only folded nodes read them.
+        hidden: values that TensorRT never converts to the low-precision type, because only folded nodes read
+            them.
     """
 
     affine: Mapping[str, Affine] = field(default_factory=dict)

@@ -57,7 +57,7 @@ def _sum(node: Node, tensor: str, inputs: Sequence[str], write: FormulaWriter, w
 
 
 def _count(tensor: str, reduced: str, write: FormulaWriter) -> str:
-    """Add operators that divide the size of ``tensor`` by the size of ``reduced``."""
+    """Add operators that compute how many elements of ``tensor`` each element of ``reduced`` combines."""
     sizes = [write.add("Cast", [write.add("Size", [name])], to=1) for name in (tensor, reduced)]
     return write.add("Div", sizes)
 

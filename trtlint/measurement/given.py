@@ -27,9 +27,13 @@ GivenMeasurement = str | os.PathLike[str] | Measurement | HasMeasurement
 
 
 def measurement_of(given: GivenMeasurement) -> tuple[str, Measurement]:
-    """Return the measurement ``given``, or the measurement in the result or file ``given``, and its name.
+    """Return the name of a measurement, and the measurement.
 
-    The name is the path of the file; for data in memory, it is the path of the measured model.
+    The name is the path of the file with the measurement.  For a measurement in memory, the name is the path
+    of the measured model.
+
+    Args:
+        given: the measurement, a result that contains the measurement, or the path of its file.
 
     Raises:
         UnusableMeasurementError: the file is not a measurement.

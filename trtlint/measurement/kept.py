@@ -14,7 +14,7 @@ _UNCOUNTED = 1 << 30
 _SHARE = 1 / 3
 """Largest acceptable share of FP32 nodes among all nodes, and of FP32 products among all products.
 
-With a larger share, the narrow type saves little time, and each Cast between the types costs time.
+With a larger share, the low-precision type saves little time, and each Cast between the types costs time.
 """
 
 
@@ -23,15 +23,16 @@ class KeptNodes(Struct, frozen=True):
 
     Attributes:
         nodes: the paths of the nodes, in the order of the graph.
-        error: the largest error of an output with the set in FP32, over all rounding models; None if not
+        error: the largest error of an output with the set in FP32, over all rounding schemes; None if not
             finite.
         runs: number of simulated runs of the search.
-        verified: true if the error with the set in FP32 is within the limit for each rounding model.
-        computing: number of main-graph nodes that compute in the narrow type if no node is kept in FP32.
+        verified: true if the error with the set in FP32 is within the limit for each rounding scheme.
+        computing: number of main-graph nodes that compute in the low-precision type if no node is kept in
+            FP32.
         products: number of matrix products and convolutions among the ``computing`` nodes.
         kept_products: number of products among ``nodes``.
-        margin: the nodes that are kept only as a safety margin. If one of these nodes used the narrow type,
-            the error would still be within the limit.
+        margin: the nodes that are kept only as a safety margin. If one of these nodes used the low-precision
+            type, the error would still be within the limit.
         complete: true if the search finished before its limits of runs and time. Otherwise, a smaller set may
             be enough.
     """
@@ -50,7 +51,7 @@ class KeptNodes(Struct, frozen=True):
     def fits(self) -> bool:
         """Return whether few nodes, or a small share of the nodes, stay in FP32.
 
-        If the result is False, the narrow type does not suit the model.
+        If the result is False, the low-precision type does not suit the model.
         """
         if len(self.nodes) <= _FEW:
             return True

@@ -1,4 +1,4 @@
-"""Measure a model in a separate process: tensor ranges in FP32, and output errors in a narrow type."""
+"""Measure a model in a separate process: tensor ranges in FP32, and output errors in a low-precision type."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class MeasurementRequest(Struct, frozen=True):
         inputs: the input files.
         type: ``fp16``, ``bf16``, ``tf32`` or ``all``.  For a file with 16-bit types, ``fp16`` and ``bf16``
             both mean the type of the file.
-        rehearse: true to simulate the model in the narrow type.
+        rehearse: true to simulate the model in the low-precision type.
         batches: largest number of batches; for generated inputs, the number of batches.
         bound: largest allowed error of an output.
         thorough: true to raise the limits of runs and time for the search for nodes to keep in FP32.

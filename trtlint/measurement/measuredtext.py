@@ -8,7 +8,7 @@ In a rule file, a block ``ranges`` follows the block of a model. A line about a 
 The remaining lines are about the whole measurement:
 - ``harm``: the errors of the outputs are too large
 - ``harmless``: the errors of the outputs are small
-- ``bf16``: the narrow type
+- ``bf16``: the low-precision type
 - ``made up``: the inputs were generated
 
 Example::

@@ -52,11 +52,11 @@ class InternalValue(Struct, frozen=True):
 
 
 class Closer(Struct, frozen=True):
-    """Further statistics of a tensor whose numbers exceed the range of the narrow type.
+    """Further statistics of a tensor whose numbers exceed the range of the low-precision type.
 
     Attributes:
         smallest: the smallest nonzero magnitude; None if all elements are zero.
-        beyond: share of the elements beyond the range of the narrow type, 0 to 1.
+        beyond: share of the elements beyond the range of the low-precision type, 0 to 1.
         vanishing: share of the elements that are nonzero and round to zero, 0 to 1.
     """
 
@@ -75,11 +75,11 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         max_abs: largest magnitude in FP32; None if it is infinite.
         low: smallest number.
         high: largest number.
-        fits: ``ok`` if the tensor and the internal numbers of its node are in the range of the narrow type,
-            otherwise ``overflow`` or ``underflow``.
+        fits: ``ok`` if the tensor and the internal numbers of its node are in the range of the low-precision
+            type, otherwise ``overflow`` or ``underflow``.
         origin: true if the overflow begins at this tensor: the tensor exceeds the range, but no input of the
             node does. A tensor without a node is then an input of the model.
-        narrow: true if the tensor gets the narrow type in a build, false if it stays in FP32.
+        narrow: true if the tensor gets the low-precision type in a build, false if it stays in FP32.
         inside: internal numbers of the node.
         closer: further statistics, for tensors beyond the range.
     """
@@ -119,7 +119,7 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
         unclamped: the error if constants beyond the range become infinite and are not clamped to the largest
             number; None if no constant is beyond the range.
         finite: true if the output is finite in FP32. The error of an output that is not finite is ignored.
-        band: the error for each rounding model; None if the rounding models were not simulated.
+        band: the error for each rounding scheme; None if the rounding schemes were not simulated.
         trivial: the reason why a small error is not conclusive: the output is empty, 0 or constant. The text
             is empty for an output that varies.
     """
@@ -134,14 +134,15 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
     def proves(self, bound: float) -> bool:
         """Return whether the error of this output is conclusive.
 
-        If the output is empty, constant or 0, a small error does not show that the narrow type is good.
+        If the output is empty, constant or 0, a small error does not show that the low-precision type is
+        good.
         """
         small = all(within(error, bound) for error in self.errors)
         return self.finite and not (self.trivial and small)
 
     @property
     def errors(self) -> tuple[float | None, ...]:
-        """Return the errors for all rounding models that were simulated."""
+        """Return the errors for all rounding schemes that were simulated."""
         return (self.error,) if self.band is None else self.band.errors
 
 
@@ -154,9 +155,9 @@ class Measurement(Struct, frozen=True):
         files: files of the inputs; empty for generated inputs.
         inputs: hash of the inputs.
         batches: number of batches.
-        type: the narrow type, ``fp16``, ``bf16`` or ``tf32``.
+        type: the low-precision type, ``fp16``, ``bf16`` or ``tf32``.
         typed: true if the model has tensors of 16-bit types. If so, the simulation rounds no other tensors.
-        rehearsed: true if the outputs were computed in the narrow type.
+        rehearsed: true if the outputs were computed in the low-precision type.
         bound: largest allowed error of an output.
         sites: every float tensor, in the order of the graph.
         outputs: every float output and its error, or every tensor that trtlint compares instead.
@@ -164,7 +165,7 @@ class Measurement(Struct, frozen=True):
         kept: nodes to keep in FP32; None without a rehearsal, or if no node needs FP32.
         limits: sentences about the limits of the measurement, such as inputs that were generated.
         build: the error of a build whose layers are known; None if no layers are known.
-        types: the errors in the remaining narrow types, if the user asked for all types.
+        types: the errors in the remaining low-precision types, if the user asked for all types.
         compared: why ``outputs`` contains other tensors than the outputs of the model: no output has a float
             type. Empty if ``outputs`` contains the outputs.
         choices: the operators such as TopK that used the choice of FP32 in the simulation.
@@ -191,12 +192,12 @@ class Measurement(Struct, frozen=True):
 
     @property
     def changed_choice(self) -> ChoiceShares | None:
-        """Return the operator whose choices change most in the narrow type, or None if none changes."""
+        """Return the operator whose choices change most in the low-precision type; None if none changes."""
         return most_changed(self.choices)
 
     @property
     def chooses_others(self) -> bool:
-        """Return whether an operator such as TopK would choose other elements in the narrow type.
+        """Return whether an operator such as TopK would choose other elements in the low-precision type.
 
         Another order of the same elements does not count.
         """
@@ -219,7 +220,7 @@ class Measurement(Struct, frozen=True):
 
     @property
     def fits(self) -> bool:
-        """Return whether the narrow type suits the model: only few nodes, or none, must stay in FP32."""
+        """Return whether the low-precision type suits the model: at most a few nodes must stay in FP32."""
         return self.kept is None or self.kept.fits
 
     @property
@@ -229,7 +230,7 @@ class Measurement(Struct, frozen=True):
 
     @property
     def error(self) -> Band | None:
-        """Return the largest error over all outputs, once for each rounding model.
+        """Return the largest error over all outputs, once for each rounding scheme.
 
         The result is None without a simulation.
         """
@@ -238,10 +239,10 @@ class Measurement(Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Return ``fine``, ``broken`` or ``depends``, or None if the narrow type was not simulated.
+        """Return ``fine``, ``broken`` or ``depends``, or None if the low-precision type was not simulated.
 
         If the layers of a build are known, only the error of this build is compared with the limit.
-        Otherwise, the errors of all rounding models are compared.  The verdict is not ``fine`` if an operator
+        Otherwise, the errors of all rounding schemes are compared. The verdict is not ``fine`` if an operator
         such as TopK would choose other elements.
         """
         found = self.verdict_on_errors

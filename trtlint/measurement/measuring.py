@@ -1,7 +1,7 @@
 """Measure a model, in the measuring process.
 
 1. A run in FP32 gives the ranges.
-2. One run for each rounding model simulates the narrow type.
+2. One run for each rounding scheme simulates the low-precision type.
 3. If an error is too large, further runs search for nodes to keep in FP32.
 """
 
@@ -139,7 +139,7 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
 
 
 def _format(model: TrialModel, wanted: str) -> Format:
-    """Return the narrow type to simulate.
+    """Return the low-precision type to simulate.
 
     For a model without 16-bit tensors, the result is ``wanted``, the value of the option ``--type``. For a
     model with 16-bit tensors, the result is the type of these tensors, or TF32 if ``wanted`` is TF32.
@@ -153,13 +153,13 @@ def _format(model: TrialModel, wanted: str) -> Format:
 def _others(
     trial: Trial, format_: Format, constants: frozenset[str], say: Callable[[Any], None]
 ) -> dict[Format, Rehearsal]:
-    """Simulate the model in the narrow types other than ``format_``.
+    """Simulate the model in the low-precision types other than ``format_``.
 
     For a model with 16-bit tensors, the only remaining type is TF32.
 
     Args:
         trial: the model and its inputs.
-        format_: the narrow type that was already measured.
+        format_: the low-precision type that was already measured.
         constants: names of constants beyond the range of ``format_``.
         say: function that sends messages about progress.
     """
@@ -237,7 +237,7 @@ def _by_reference(model: TrialModel, feeds: Sequence[Feeds], error: TrialError) 
 
 
 def _require_finite(trial: Trial, *, made_up: bool) -> None:
-    """Check that at least one output is finite in FP32. Only finite outputs have an error in a narrow type.
+    """Check that at least one output is finite in FP32. Only finite outputs have an error in a low-precision type.
 
     Raises:
         TrialError: the model has float outputs, and none of them is finite.

@@ -21,7 +21,7 @@ CLOSER = ("beyond", "vanishing", "smallest")
 These are two shares of elements, and the smallest nonzero magnitude.
 """
 SOUNDNESS = ("ReduceL1",)
-"""Operator for the statistic of a tensor in a narrow type.
+"""Operator for the statistic of a tensor in a low-precision type.
 
 The statistic is the sum of magnitudes, which is finite only if all numbers are finite.
 """
@@ -35,7 +35,7 @@ class Probe(Struct, frozen=True):
         op: operator type of the node; ``Input`` or ``Constant`` if there is no node.
         tensor: name of the tensor.
         column: index of the row of statistics. Tensors with the same elements share a row.
-        narrow: true if the tensor gets the narrow type in a build.
+        narrow: true if the tensor gets the low-precision type in a build.
         inside: name of the internal number; empty for the output of the operator.
     """
 
@@ -48,10 +48,10 @@ class Probe(Struct, frozen=True):
 
 
 class Narrowing(Struct, frozen=True):
-    """Settings of a run that simulates a narrow type (FP16, BF16 or TF32).
+    """Settings of a run that simulates a low-precision type (FP16, BF16 or TF32).
 
     Attributes:
-        format: the narrow type.
+        format: the low-precision type.
         keep: paths of the nodes to compute in FP32. These nodes read unrounded weights.
         clamped: names of constants that are clamped to the range of the type. All other constants beyond the
             range become infinite.
@@ -78,7 +78,7 @@ class SecondLook(Struct, frozen=True):
 
     Attributes:
         tensors: names of the tensors.
-        format: the narrow type. The tensors are compared with the range of this type.
+        format: the low-precision type. The tensors are compared with the range of this type.
     """
 
     tensors: frozenset[str]

@@ -1,7 +1,7 @@
-"""Find the inputs and outputs of operators that support a narrow type (FP16, BF16 or TF32).
+"""Find the inputs and outputs of operators that support a low-precision type (FP16, BF16 or TF32).
 
-If ONNX allows no narrow type for an input or output, the tensor at this input or output stays in FP32. For
-example, the scales of ``Resize`` are always FP32 (https://onnx.ai/onnx/operators/).
+If ONNX allows no low-precision type for an input or output, the tensor at this input or output stays in FP32.
+For example, the scales of ``Resize`` are always FP32 (https://onnx.ai/onnx/operators/).
 """
 
 from __future__ import annotations

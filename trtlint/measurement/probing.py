@@ -91,7 +91,7 @@ class Figures:
     The model returns a few numbers for each tensor, so it need not return the tensors themselves.
 
     Args:
-        narrow: true if the model computes in a narrow type.
+        narrow: true if the model computes in a low-precision type.
         second: None to compute the usual statistics of all tensors. Otherwise, the tensors whose further
             statistics are computed instead.
         write: writer of the graph.
@@ -133,7 +133,7 @@ def look(name: str, format_: Format, write: GraphWriter) -> list[str]:
 
     Args:
         name: the tensor.
-        format_: the narrow type.
+        format_: the low-precision type.
         write: writer of the graph.
 
     Returns:

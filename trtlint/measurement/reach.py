@@ -30,7 +30,10 @@ def inputs_read(graph: Graph, producer: Node | None) -> frozenset[str]:
 
 
 def _reached(starts: Iterable[Node], following: Callable[[Node], Iterable[Node]]) -> set[Node]:
-    """Return the operators that can be reached from ``starts``, up to operators that read only a shape."""
+    """Return the operators that a search from ``starts`` reaches.
+
+    The search stops before operators that read only a shape.
+    """
     found: set[Node] = set()
     left = list(starts)
     while left:

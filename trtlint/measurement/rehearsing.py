@@ -1,6 +1,6 @@
-"""Simulate a model in FP16, BF16 or TF32, once for each rounding model.
+"""Simulate a model in FP16, BF16 or TF32, once for each rounding scheme.
 
-A rounding model is an assumption about which operators of a build round their results.
+A rounding scheme is an assumption about which operators of a build round their results.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trtlint.measurement.trial import NarrowRun, Trial
 
 
 class Rehearsal(Struct, frozen=True):
-    """Results of simulating a model in a narrow type, once for each assumption about rounding.
+    """Results of simulating a model in a low-precision type, once for each assumption about rounding.
 
     Attributes:
         plain: every operator rounds its result.
@@ -64,14 +64,14 @@ def rehearse(
     layers: FusedLayers | None,
     say: Callable[[str], None],
 ) -> Rehearsal:
-    """Simulate a model in a narrow type once for each rounding model.
+    """Simulate a model in a low-precision type once for each rounding scheme.
 
     Args:
         trial: the model and its inputs.
-        format_: the narrow type.
-        constants: names of the constants beyond the range of the narrow type.
+        format_: the low-precision type.
+        constants: names of the constants beyond the range of the low-precision type.
         layers: the layers of a build; None if they are unknown.
-        say: function that receives the name of the next rounding model.
+        say: function that receives the name of the next rounding scheme.
 
     Raises:
         TrialError: the model cannot be run.

@@ -1,10 +1,10 @@
 """Rewrite a model so that it measures its tensors, and optionally simulates FP16, BF16 or TF32.
 
-Every tensor is FP32 in the rewritten model.  If a tensor has the narrow type in a build, it is cast to this
-type and back, directly after its producer. Constants and inputs of the model are cast before each operator
-that reads them. So the results are the same as with arithmetic in the narrow type, except for sums inside
-operators.  Operators that compute squares or sums are decomposed, see :mod:`trtlint.measurement.formulas`.
-The model returns only a few numbers for each measured tensor.
+Every tensor is FP32 in the rewritten model. If a tensor has the low-precision type in a build, it is cast to
+this type and back, directly after its producer. Constants and inputs of the model are cast before each
+operator that reads them. So the results are the same as with arithmetic in the low-precision type, except for
+sums inside operators. Operators that compute squares or sums are decomposed, see
+:mod:`trtlint.measurement.formulas`. The model returns only a few numbers for each measured tensor.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def rewrite(
     second: SecondLook | None = None,
     fixed: Collection[str] = (),
 ) -> RewrittenModel:
-    """Rewrite a model so that it measures its tensors while it computes in FP32 or a simulated narrow type.
+    """Rewrite a model so that it measures its tensors, in FP32 or in a simulated low-precision type.
 
     Args:
         model: the model.
@@ -199,7 +199,7 @@ class _Rewriting(FormulaWriter):
         return name if self.fused else self.stored(name)
 
     def _round(self, name: str, result: str = "") -> str:
-        """Round a tensor to the narrow type, and return the name of the result (default: a new name)."""
+        """Round a tensor to the low-precision type. Return the name of the result (default: a new name)."""
         return rounded(name, result, self._format(), self)
 
     # Operators.
@@ -273,7 +273,7 @@ class _Rewriting(FormulaWriter):
         return FP16.element if value.dtype in self.narrow else NUMBERS[value.dtype]
 
     def _loads(self, node: Node, port: int) -> bool:
-        """Return whether a node reads its input ``port`` rounded to the narrow type."""
+        """Return whether a node reads its input ``port`` rounded to the low-precision type."""
         if self.kept or self.narrowing is None:
             return False
         if self.fused:
@@ -282,7 +282,7 @@ class _Rewriting(FormulaWriter):
         return port_at(narrow_ports(node.op, node.domain, version, self._format())[0], port)
 
     def _rounds_output(self, node: Node, value: Value) -> bool:
-        """Return whether a build rounds the output ``value`` of a node to the narrow type."""
+        """Return whether a build rounds the output ``value`` of a node to the low-precision type."""
         narrowing = self.narrowing
         if narrowing is None or self.kept or narrowing.format.operands_only or not self._is_narrow(value):
             return False

@@ -1,10 +1,10 @@
 """Search for a small set of nodes to keep in FP32.
 
-A set passes if the errors of all outputs are small enough with the set in FP32. A rounding model is one way
-to simulate the rounding of a narrow type. First, the search tests each rounding model without any node in
-FP32. To save runs, it combines the rounding models whose errors are too large, and tests each set only with
-this combination. The error of the combination is at least as large as the error of each of its rounding
-models. At the end, the search tests its final set with all rounding models.
+A set passes if the errors of all outputs are small enough with the set in FP32. A rounding scheme is one way
+to simulate the rounding of a low-precision type. First, the search tests each rounding scheme without any
+node in FP32. To save runs, it combines the rounding schemes whose errors are too large, and tests each set
+only with this combination. The error of the combination is at least as large as the error of each of its
+rounding schemes. At the end, the search tests its final set with all rounding schemes.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class KeepSearch:
     Args:
         trial: the model and its inputs.
         nodes: the nodes of the main graph, in graph order.
-        found: the tensors and nodes that exceed the range of the narrow type.
-        rehearsal: the results of simulating the model with each rounding model.
+        found: the tensors and nodes that exceed the range of the low-precision type.
+        rehearsal: the results of simulating the model with each rounding scheme.
         bound: largest allowed error of an output.
         thorough: true to search with the larger limits of ``--thorough``.
         progress: function that receives the number of the current run and the largest number of runs.
@@ -96,11 +96,11 @@ class KeepSearch:
         self.carriers = frozenset(node.path for node in self.carrying)
 
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
-        """Return the one or two rounding models with which the search tests each set.
+        """Return the one or two rounding schemes with which the search tests each set.
 
-        Only the rounding models whose errors are too large are combined. A rounding model either clamps
+        Only the rounding schemes whose errors are too large are combined. A rounding scheme either clamps
         constants beyond the range or makes them infinite. These two kinds are not combined with each other,
-        so the result can have one rounding model of each kind.
+        so the result can have one rounding scheme of each kind.
         """
         bad = [way for way, each in rehearsal.runs if not within(each.worst, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -115,15 +115,15 @@ class KeepSearch:
         return drivers
 
     def found(self) -> KeptNodes:
-        """Search for the set, test it with all rounding models, and return it."""
+        """Search for the set, test it with all rounding schemes, and return it."""
         folding = self.trial.model.folding
         counted = [node for node in self.nodes if self._counts(node)]
         units = dict.fromkeys(folding.together(node.path) for node in counted)
         singles = [unit for unit in units if not unit <= self.carriers]
         chosen = self._search(singles)
         last = [self._error(chosen, way) for way in self.ways]
-        # A rounding model can pass if no node is in FP32, and fail with the chosen nodes in FP32.
-        # If so, search again, and test the sets with this rounding model, too.
+        # A rounding scheme can pass if no node is in FP32, and fail with the chosen nodes in FP32.
+        # If so, search again, and test the sets with this rounding scheme, too.
         failing = [way for way, error in zip(self.ways, last, strict=True) if not within(error, self.bound)]
         failing = [way for way in failing if way not in self.drivers]
         if failing and self.drivers and not self.budget.spent:
@@ -146,7 +146,7 @@ class KeepSearch:
         )
 
     def _search(self, singles: Sequence[frozenset[str]]) -> frozenset[str]:
-        """Return a small set that passes with the rounding models of :meth:`_drivers`.
+        """Return a small set that passes with the rounding schemes of :meth:`_drivers`.
 
         Args:
             singles: the units, which are groups of nodes that must be kept together.
@@ -260,7 +260,7 @@ class KeepSearch:
         return found
 
     def _passes(self, paths: frozenset[str], limit: float) -> bool:
-        """Return True if a set's errors are at most ``limit`` in all rounding models of the search.
+        """Return True if a set's errors are at most ``limit`` in all rounding schemes of the search.
 
         The result is also False if too few runs are left for the test.
         """
@@ -310,7 +310,7 @@ class KeepSearch:
     def _rounds(self, node: Node) -> bool:
         """Return whether a node rounds its results.
 
-        Constants do not round: the operators that read constants do.
+        A node whose result is constant does not round.  The operators that read the constant round it.
         """
         stored = node.op == "Constant" and not node.domain
         return not stored and node.path not in self.trial.model.folding.constants
@@ -345,7 +345,7 @@ class KeepSearch:
         return self._passes(self._closed(paths), self.target)
 
     def _error(self, paths: frozenset[str], way: Narrowing) -> float | None:
-        """Return the error with the rounding model ``way`` if the set ``paths`` is in FP32."""
+        """Return the error with the rounding scheme ``way`` if the set ``paths`` is in FP32."""
         key, run = (way, paths), self._run(way, paths)
         if run not in self.errors:
             self.budget.charge()
@@ -355,9 +355,9 @@ class KeepSearch:
         return self.errors[key]
 
     def _run(self, way: Narrowing, paths: frozenset[str]) -> tuple[Narrowing, frozenset[str]]:
-        """Return the key under which the error of a set with one rounding model is stored.
+        """Return the key under which the error of a set with one rounding scheme is stored.
 
-        A rounding model either clamps constants beyond the range or makes them infinite. If only nodes in
+        A rounding scheme either clamps constants beyond the range or makes them infinite. If only nodes in
         FP32 read these constants, both treatments give the same error, so they share a key.
         """
         same = self.constant_readers <= paths

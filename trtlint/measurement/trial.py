@@ -54,7 +54,7 @@ class RangeRun(Struct, frozen=True):
 
 
 class NarrowRun(Struct, frozen=True):
-    """Result of a run in a narrow type.
+    """Result of a run in a low-precision type.
 
     Attributes:
         errors: for each output, the largest difference from FP32 divided by the largest magnitude in FP32.
@@ -155,7 +155,7 @@ class Trial:
         return rewrite(self.model, narrowing, probed=False).sums > 0
 
     def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> NarrowRun:
-        """Simulate the model in a narrow type.
+        """Simulate the model in a low-precision type.
 
         Args:
             narrowing: the settings.

@@ -76,7 +76,7 @@ class TrialModel(Struct, frozen=True):
 
     @property
     def narrow(self) -> frozenset[str]:
-        """Return the element types, such as ``f32``, that a build converts to the narrow type."""
+        """Return the element types, such as ``f32``, that a build converts to the low-precision type."""
         return NARROW if self.typed else frozenset({"f32"})
 
     def stored(self, tensor: onnx.TensorProto, *, inline: bool = False) -> onnx.TensorProto:

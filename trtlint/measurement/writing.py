@@ -101,7 +101,7 @@ class FormulaWriter(GraphWriter, ABC):
 
     @abstractmethod
     def step(self, node: Node, name: str, what: str = "") -> str:
-        """Measure an internal number of an operator, or round it in a simulation.
+        """Measure an internal number of an operator in FP32.  In a simulation, round the number instead.
 
         Args:
             node: the operator.
@@ -118,7 +118,7 @@ class FormulaWriter(GraphWriter, ABC):
 
     @abstractmethod
     def stored(self, name: str) -> str:
-        """Round a stored tensor to the narrow type, and return the name of the result.
+        """Round a stored tensor to the low-precision type, and return the name of the result.
 
         Numbers beyond the range of the type are clamped.
         """
@@ -160,7 +160,7 @@ def spread(node: Node, names: Sequence[str], write: GraphWriter) -> list[str]:
 
 
 def rounded(name: str, result: str, format_: Format, write: GraphWriter) -> str:
-    """Add operators that round the values of an FP32 tensor to those of a narrow type.
+    """Add operators that round the values of an FP32 tensor to those of a low-precision type.
 
     The result is an FP32 tensor again.  Return its name.  ONNX has no type TF32, so numbers are rounded to
     TF32 with arithmetic.
@@ -168,7 +168,7 @@ def rounded(name: str, result: str, format_: Format, write: GraphWriter) -> str:
     Args:
         name: the tensor.
         result: name of the result; empty for a new name.
-        format_: the narrow type.
+        format_: the low-precision type.
         write: writer of the graph.
     """
     if not format_.operands_only and (format_ is not BF16 or write.opset >= _CAST_BRAIN):

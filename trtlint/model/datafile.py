@@ -39,7 +39,7 @@ def data_file(model: Path) -> Path:
 
 
 def files_in(tensor: TensorProto) -> list[str]:
-    """Return the files that a tensor names as the location of its elements, as in the model."""
+    """Return the names of the external data files of a tensor, relative to the folder of the model."""
     places = (text(entry.value) for entry in tensor.external_data if entry.key == "location")
     return [place for place in places if place != LEFT]
 

@@ -47,7 +47,8 @@ class Misreading(Struct, frozen=True):
             - ``operator``: the parser may support an operator with the name of the function.  Then the parser
               imports this operator instead of the function.
             - ``domain``: the parser calls a function with the same name in another domain.
-            - ``crossed``: an argument has the same name as the parameter for an earlier argument.
+            - ``crossed``: an argument has the name of an earlier parameter.  For example, the function
+              ``f(a, b)`` is called as ``f(x, a)``.
             - ``shadowed``: a parameter has the same name as another tensor of the model.
             - ``attribute``: the parser loses an attribute of an operator in the function.
         name: function name.

@@ -28,7 +28,9 @@ _MOST_PARTS = 32
 
 
 class Sources:
-    """Finds lines of code in the repository of the current folder, or in this folder without a repository.
+    """Finds lines of code in the repository that contains the current folder.
+
+    If no repository contains the current folder, only this folder is searched.
 
     Args:
         source_root: folder with the exported code, if the folders of the repository differ from the folders

@@ -73,7 +73,7 @@ class TensorStore:
 
     @property
     def locations(self) -> tuple[str, ...]:
-        """The locations of the external data files that were used so far, as the model names them."""
+        """The names of the external data files that were used so far, relative to the folder of the model."""
         return tuple(self._files)
 
     @property

@@ -26,12 +26,12 @@ from trtlint.model.tensors import TensorStore
 
 
 def data_files(proto: onnx.ModelProto) -> list[str]:
-    """Return the names of the external data files of a model, as in the model."""
+    """Return the names of the external data files of a model, relative to the folder of the model."""
     return sorted({name for tensor in all_tensors(proto) for name in files_in(tensor)})
 
 
 def data_files_of(path: Path) -> list[str]:
-    """Return the names of the external data files of a model file, as in the model.
+    """Return the names of the external data files of a model file, relative to its folder.
 
     Raises:
         ModelError: the file is not a model, or is damaged.
@@ -48,7 +48,10 @@ def files_of(path: Path) -> list[Path]:
 
 
 def files_at_risk(models: Sequence[Path], outs: Iterable[Path]) -> list[Path]:
-    """Return the models of a command, and their external data if a new data file may replace them.
+    """Return the files of a command that a new model must not replace.
+
+    These are the models that the command reads. If a new file of external data may replace an existing file,
+    the result includes the external data of these models.
 
     Args:
         models: the models that the command reads.

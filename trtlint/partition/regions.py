@@ -1,7 +1,7 @@
-"""Turn the regions that the parser accepts into parts, in the same steps as both providers.
+"""Join the regions of a graph that the parser accepts into parts. Each part runs as one engine.
 
-The two providers are the TensorRT provider of ONNX Runtime and the plug-in provider of TensorRT-RTX. The
-code for these steps is the same in both:
+Two providers join regions with the same code: the TensorRT provider of ONNX Runtime, and the plug-in provider
+of TensorRT-RTX. This module follows their code:
 
 https://github.com/microsoft/onnxruntime/blob/54a6bbf56070/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
 (``GetCapability``, ``DetectTensorRTGraphCycles``),
@@ -99,7 +99,7 @@ def runs(positions: Iterable[int]) -> tuple[Region, ...]:
 def join(
     operators: Sequence[Operator], regions: Iterable[Region], settings: ProviderSettings
 ) -> JoinedRegions:
-    """Turn the regions that the parser accepts into parts.
+    """Join the regions that the parser accepts into parts.
 
     First, small regions are removed.  Then regions in a cycle are removed.  Then the remaining regions are
     joined, if joining them creates no cycle.

@@ -20,7 +20,7 @@ _PLACES = {"clamped": "clamped", "vanishing": "few digits", "kept": "FP32"}
 
 
 def narrow_words(found: Conversion) -> str:
-    """Describe how many operators compute in the narrow type: ``7 of 9 operators in FP16``."""
+    """Describe how many operators compute in the low-precision type: ``7 of 9 operators in FP16``."""
     products = "matrix products and convolutions"
     share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of {products}"
     return f"{found.narrow:,} of {found.operators:,} operators in {found.type.upper()}{share}"

@@ -1,6 +1,6 @@
-"""Wording of a measurement: its errors over all rounding models, and its most important tensors.
+"""Wording of a measurement: its errors over all rounding schemes, and its most important tensors.
 
-A rounding model states which operators of a TensorRT engine round their results.
+A rounding scheme states which operators of a TensorRT engine round their results.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WORST = 5
 
 
 class WayLine(Struct, frozen=True):
-    """The error of the outputs under one assumption about rounding (rounding model).
+    """The error of the outputs under one assumption about rounding (rounding scheme).
 
     Attributes:
         name: the operators that round.
@@ -53,7 +53,7 @@ class TypeLine(Struct, frozen=True):
 
     Attributes:
         label: the name of the type.
-        errors: the largest error of all outputs, under each assumption about rounding (rounding model).
+        errors: the largest error of all outputs, under each assumption about rounding (rounding scheme).
         verdict: the verdict on the errors.
     """
 
@@ -90,7 +90,7 @@ def worst_outputs(found: Measurement, most: int) -> list[MeasuredOutput]:
 
 
 def way_lines(found: Measurement) -> list[WayLine]:
-    """Return the error in each rounding model. The rounding models of a known build come last."""
+    """Return the error in each rounding scheme. The rounding schemes of a known build come last."""
     if found.error is None or FORMATS[found.type].operands_only:
         return []
     pairs = [(name, found.error.of(way)) for way, name in _WAYS.items()]
@@ -151,9 +151,9 @@ def output_words(output: MeasuredOutput, found: Measurement) -> str:
 
 
 def _reason(band: Band, bound: float) -> str:
-    """Return a sentence that says why the errors are within tolerance only in some rounding models.
+    """Return a sentence that says why the errors are within tolerance only in some rounding schemes.
 
-    Rounding models differ because the kernels of a build may fuse operators, or accumulate products in FP16.
+    Rounding schemes differ because the kernels of a build may fuse operators, or accumulate products in FP16.
     """
     good = {way for way in _WAYS if verdict_of([band.of(way)], bound) == "fine"}
     if "rounded" in good and "accumulated" not in good:

@@ -79,5 +79,5 @@ class DryJob(Struct, frozen=True):
             raise InputsError(f"--shapes {wrong}")
 
     def elsewhere(self) -> DryJob:
-        """Return a copy of the job for another machine, without cache folder and log folder."""
+        """Return a copy of the job that another machine can run: it has no cache folder and no log folder."""
         return replace(self, kept=None, logs=None)

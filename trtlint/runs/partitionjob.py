@@ -67,7 +67,7 @@ class PartitionJob(Struct, frozen=True):
         return (PartitionEvidence(self.provider, self.settings, found, notes=about),)
 
     def elsewhere(self) -> PartitionJob:
-        """Return the job unchanged, because it writes to no folder of this machine."""
+        """Return this job itself. Any machine can run the job, because the job writes to no folder."""
         return self
 
 

@@ -230,8 +230,8 @@ def _product(maker: _Call, front_end: FrontEnd) -> Product:
 def _is_dynamic(node: ast.expr, place: Place, depth: int, steps: Iterator[int]) -> bool:
     """Return whether a program, or an input of its compilation, certainly has dynamic sizes.
 
-    The search follows at most ``depth`` nested expressions. For each expression, it takes one item from
-    ``steps``, and stops if none is left.
+    The search follows at most ``depth`` nested expressions. For each expression, the search takes one item
+    from ``steps``. It stops if ``steps`` has no more items.
     """
     found = _followed(node, place) if depth > 0 and next(steps, None) is not None else None
     if found is None:

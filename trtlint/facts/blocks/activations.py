@@ -58,8 +58,9 @@ class Activation(Struct, frozen=True):
         op: the operator type. If several operators form one clip, all their types, such as ``Max → Min``.
         low: lower bound of the results; None if there is no bound, or if it is known only at run time.
         high: upper bound of the results; None if there is no bound, or if it is known only at run time.
-        clip_like: whether a ``Clip`` or ``Min`` limits the results from above. False for a plain ``Relu``,
-            for smooth functions, and if a second operator keeps the values that the first cuts off.
+        clip_like: whether a ``Clip`` or ``Min`` limits the results from above. A plain ``Relu`` and a smooth
+            function do not. The field is also False if a second operator preserves the values that the
+            first one cuts off, as in a PRelu that is written with ``Max`` and ``Min``.
         to_output: number of nodes between the activation and the nearest output of the model. It is 0 if the
             activation itself computes an output, and None if no output depends on the activation.
         nodes: the nodes of the activation.

@@ -88,10 +88,10 @@ def missing_plugin(record: Record, op: str | None) -> str:
 
 
 def stated(record: Record, log: Log, group: Literal["op", "output"]) -> str | None:
-    """Return the operator type or the first output of the node that a message is about, or None.
+    """Return the operator type (``op``) or the first output (``output``) of the node that a message is about.
 
-    If the message does not contain the group ``group``, the result comes from the message about the node at
-    which the parser stopped.
+    If the message does not state this, the message about the node at which the parser stopped is used.  The
+    result is None if that message does not state it either.
     """
     if record.groups.get(group):
         return record.groups[group]

@@ -136,10 +136,11 @@ def quantized_type(value: Value) -> ElementType | None:
 
 
 def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
-    """Return the ``DequantizeLinear`` upstream of a value, and the nodes in between.
+    """Find the ``DequantizeLinear`` upstream of a value.
 
-    The first result is a tuple of the casts and views in between, in data-flow order. The second result is
-    the ``DequantizeLinear``. If there is none, the results are an empty tuple and None.
+    Returns:
+        The casts and views between the ``DequantizeLinear`` and the value, in data-flow order, and the
+        ``DequantizeLinear``.  If there is no ``DequantizeLinear``, an empty tuple and None.
     """
     passed: list[Node] = []
     for _ in range(MAX_STEPS):

@@ -23,9 +23,10 @@ class MisreadCall(Fact, frozen=True):
     Attributes:
         reason: the cause. ``operator``: an operator has the same name as the function, and releases that
             support this operator import it instead of the function. ``domain``: the parser uses a function
-            with the same name from another domain. ``crossed``: an argument of the call has the name of an
-            earlier formal input. ``shadowed``: a formal input has the same name as another tensor of the
-            model. ``attribute``: the parser reads an attribute of an operator in the function as 0.
+            with the same name from another domain. ``crossed``: an argument of the call has the name of a
+            formal input at an earlier position. ``shadowed``: a formal input has the same name as another
+            tensor of the model. ``attribute``: the parser reads an attribute of an operator in the function
+            as 0.
         function: name of the function.
         domain: domain of the function.
         detail: the name that causes the problem.  If ``reason`` is ``attribute``, the operator and the

@@ -38,9 +38,8 @@ class TorchArgumentFact(TorchFact, frozen=True):
             Windows, and ``engine`` for the conversion to a serialized engine.
         first: the first release line that uses the argument; empty if no release uses it.
         last: the last release line that uses the argument; empty if no release uses it.
-        instead: the arguments that the user needs instead: the replacement, or the argument that the user
-            probably meant. For the state ``alone``, the other arguments that this argument needs. Empty if
-            unknown.
+        instead: the replacement of the argument, or the argument that the user probably meant. For the state
+            ``alone``, the other arguments that this argument needs. Empty if unknown.
         changes: whether the value differs from the default; None if the script computes the value.
         evidence: the line of Torch-TensorRT's source that reads the argument; empty if there is none.
         call: the name of the called function, as written in the script.

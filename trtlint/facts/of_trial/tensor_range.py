@@ -31,12 +31,12 @@ class TensorRange(Fact, frozen=True):
         words: ``greatest`` as a text, such as ``97,344``.
         inside: the internal result of the operator that reaches the magnitude ``greatest``, such as
             ``square`` or ``sum``; empty if the tensor itself reaches this magnitude.
-        fits: the effect of the narrow type (see ``type``) on the tensor, ``overflow``, ``underflow`` or
-            ``ok``.
-        origin: True if the values first leave the range of the narrow type at this tensor. The tensor is then
-            outside the range, and every input of the operator that computes it is inside the range.
-        type: the narrow type of the measurement, ``FP16``, ``BF16`` or ``TF32``.
-        largest: the largest number of the narrow type.
+        fits: the effect of the low-precision type (see ``type``) on the tensor, ``overflow``, ``underflow``
+            or ``ok``.
+        origin: True if the values first leave the range of the low-precision type at this tensor. The tensor
+            is then outside the range, and every input of the operator that computes it is inside the range.
+        type: the low-precision type of the measurement, ``FP16``, ``BF16`` or ``TF32``.
+        largest: the largest number of the low-precision type.
         largest_words: ``largest`` as text.
         operands: the largest magnitude in the inputs of the operator; None if no input was measured, or if an
             input is infinite.
@@ -48,8 +48,8 @@ class TensorRange(Fact, frozen=True):
         tf32: whether an output of the model becomes inaccurate in TF32; None if trtlint did not simulate
             TF32.
         keep: whether the operator that computes the tensor must stay in FP32.
-        misfit: True if the narrow type is unsuitable for the model, because too many operators must stay in
-            FP32.
+        misfit: True if the low-precision type is unsuitable for the model, because too many operators must
+            stay in FP32.
         origins: number of tensors in the model for which ``origin`` is True.
         on: the input data of the measurement as a text, such as ``3 batches of calib.npz``.
         made_up: True if the input data are random numbers.
@@ -151,7 +151,7 @@ class _Common:
 
 
 def _harm(found: Measurement) -> bool | None:
-    """Return whether an output of the model becomes inaccurate in the narrow type.
+    """Return whether an output of the model becomes inaccurate in the low-precision type.
 
     The result is None if trtlint did not simulate this, or if no output can be compared. It is also None if
     the accuracy depends on the operators that TensorRT fuses, or on the elements that an operator such as

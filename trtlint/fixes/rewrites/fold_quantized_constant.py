@@ -15,7 +15,10 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that folds a DequantizeLinear of INT32, or replaces it by Cast and Mul."""
+    """Create a patch that folds a DequantizeLinear of INT32.
+
+    If the result is too large to store, the patch inserts Cast and Mul instead.
+    """
     node = fact.node
     if node is None or not is_quantizer(node, "DequantizeLinear"):
         raise NotApplicable("there is no DequantizeLinear at this place")

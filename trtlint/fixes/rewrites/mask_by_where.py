@@ -103,7 +103,10 @@ class _Masking(Struct):
                         heapq.heappush(pending, (each.index, each))
 
     def _rewrite_reader(self, node: Node) -> None:
-        """Rewrite one operator that depends on NonZero, or record what its output tensor contains."""
+        """Rewrite one operator that depends on NonZero.
+
+        If the output has no fixed size, record what the output contains.
+        """
         if node.domain:
             raise _refused(node)
         part = self._moved_positions(node)

@@ -1,4 +1,4 @@
-"""Unroll a ``Loop`` with a known number of iterations, or add inputs that TensorRT's parser requires.
+"""Unroll a ``Loop``. If this is impossible, add the inputs that TensorRT's parser requires.
 
 A carried value is a value that the loop passes from one iteration to the next. After unrolling, no condition
 remains, and carried values can have a different shape in each iteration. If a Loop cannot be unrolled, the
@@ -78,7 +78,7 @@ class _LoopBody(Struct, frozen=True):
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that unrolls one Loop, or adds its missing inputs."""
+    """Create a patch that unrolls one Loop. If this is impossible, the patch adds missing inputs."""
     loop = _loop(operator_of(fact, model, "Loop"), model)
     try:
         times = _times(loop, model)

@@ -83,9 +83,9 @@ def _near(node: Node) -> Iterator[Node]:
 
 
 def _connect_readers(numbers: Numbers, node: Node, value: Value) -> list[Node]:
-    """Connect a result that is now FP32 to its readers outside the rewritten operators.
+    """Connect a result, which is now FP32, to the readers that are not rewritten.
 
-    If the value is an output, or if a reader is not a Cast to FP32, the function inserts a Cast to the
+    If the result is an output, or if a reader is not a Cast to FP32, the function inserts a Cast to the
     original integer type. The function returns the Casts to FP32 that are no longer needed.
     """
     name = numbers.known.get(value, "")
@@ -132,7 +132,7 @@ def _quantize(numbers: Numbers, node: Node) -> str | None:
 def _dequantize(numbers: Numbers, node: Node) -> str | None:
     """Replace a DequantizeLinear by Sub and Mul.
 
-    The model must store the scale, or the scale must be a scalar.
+    The scale must be stored in the model or be a scalar.
     """
     value, scale = node.input(0), node.input(1)
     axis = node.integer("axis", 1)

@@ -1,4 +1,4 @@
-"""Parts of a model that an execution provider of ONNX Runtime runs, as a bar and as text."""
+"""Draw, as a bar and as text, the parts of a model that an execution provider of ONNX Runtime runs."""
 
 from __future__ import annotations
 
