@@ -37,7 +37,7 @@ CASES: tuple[tuple[ModuleType, str, str, str, str, int, str], ...] = (
         "y",
         stored("y = DequantizeLinear (w, s, z)  n = Neg (y)"),
         8,
-        "the elements of a tensor cannot be read, or are too many",
+        "a tensor has too many elements, or its elements cannot be read",
     ),
     (
         _quantizers,
@@ -86,7 +86,7 @@ CASES: tuple[tuple[ModuleType, str, str, str, str, int, str], ...] = (
         "y",
         SIZED % ("4", "2", "float[3] s = {1, 1, 0.5}", 'mode = "linear"', ", s"),
         4,
-        "a size is known only at run time, or is above 3",
+        "a size is above 3 or known only at run time",
     ),
     (
         mask_by_where,

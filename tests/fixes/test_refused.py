@@ -103,7 +103,7 @@ def test_scattering_of_any_ranks_is_written_or_refused(op: str, data: str, indic
         ),
         ("float[1,3,32] q, float[1,5,32] k, float[1,5,32] v", "<q_num_heads = 4, kv_num_heads = 2>", ""),
         ("float[1,4,3,D] q, float[1,4,5,D] k, float[1,4,5,8] v", "", "the size of a head is not known"),
-        ("float[1,4,3,8] q, float16[1,4,5,8] k, float16[1,4,5,8] v", "", "types of Q, K and V are not known"),
+        ("float[1,4,3,8] q, float16[1,4,5,8] k, float16[1,4,5,8] v", "", "types of Q, K and V are unknown"),
         ("float[4,3] q, float[4,3] k, float[4,3] v", "", "Q, K and V do not have rank 3 or 4"),
     ],
 )

@@ -15,7 +15,7 @@ GRAPH = """(float[5,4] x, float[2,4] t, int64 k, float[N,4] v, int64[K] ks) => (
 SPLIT = "s = SplitToSequence %s  y = SequenceAt (s, zero)"
 THREE = "s = SequenceConstruct (x, t, v)  %s"
 GIVEN = "the result of %s is known only at run time"
-TAKEN = "the index of SequenceAt is known only at run time, or is out of range"
+TAKEN = "the index of SequenceAt is out of range or known only at run time"
 
 
 def parts(count: int) -> str:

@@ -136,7 +136,7 @@ def _packed_operands(forms: Forms, node: Node) -> _Heads:
     if whole.shape[2:4] != (heads, count) or not isinstance(size, int) or query.dtype not in FLOAT_DTYPES:
         raise NotApplicable("the packed tensor does not have the shape that the operator requires")
     if query.shape is None or (key is not None and query.shape[2:] != (heads * size,)):
-        raise NotApplicable("the shape of Q is not known, or does not match the shape of K")
+        raise NotApplicable("the shape of Q is unknown or does not match the shape of K")
     if node.input(3) is not None:
         raise NotApplicable("ONNX Runtime does not document the layout of the bias of a packed tensor")
     draft = forms.draft

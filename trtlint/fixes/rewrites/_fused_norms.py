@@ -108,7 +108,7 @@ def group_norm(forms: Forms, node: Node) -> None:
     if value is None or gain is None or bias is None or dtype not in FLOAT_DTYPES or dtype is None:
         raise NotApplicable(f"the types of the inputs of {node.op} are not known")
     if not isinstance(channels, int) or groups < 1 or channels % groups:
-        raise NotApplicable("the number of channels is not known, or is no multiple of the number of groups")
+        raise NotApplicable("the number of channels is unknown or not a multiple of the number of groups")
     total: Tensor = value
     if node.op == "SkipGroupNorm":
         total = _with_skip(forms, node, channels)

@@ -64,7 +64,7 @@ def _heads(node: Node) -> _HeadCounts:
     if query is None or key is None or value is None or query.shape is None or key.shape is None:
         raise NotApplicable("the shapes of Q and K are not known")
     if query.dtype not in FLOAT_DTYPES or {key.dtype, value.dtype} != {query.dtype}:
-        raise NotApplicable("the types of Q, K and V are not known, or not equal")
+        raise NotApplicable("the types of Q, K and V are unknown or different")
     rank = len(query.shape)
     if rank not in (3, 4) or key.rank != rank or value.rank not in (rank, None):
         raise NotApplicable("Q, K and V do not have rank 3 or 4")
@@ -119,7 +119,7 @@ class _Decomposition:
         if (past is None) != (past_value is None):
             raise NotApplicable("only one of past_key and past_value is given")
         if any(past is not None and past.dtype not in (self.dtype, None) for past in (past, past_value)):
-            raise NotApplicable("past_key and past_value have other types than K and V")
+            raise NotApplicable("the types of past_key and past_value differ from the types of K and V")
         if any(past is not None and past.rank not in (4, None) for past in (past, past_value)):
             raise NotApplicable("past_key and past_value do not have rank 4")
         query = self._split(node.inputs[_Q], heads.query, heads.size, "")

@@ -21,7 +21,8 @@ def propose(fact: Fact, model: Model) -> Patch:
         )
     if value.is_output or value.producer.scope != node.scope or len(value.producer.outputs) > 1:
         raise NotApplicable(
-            "the weight is an output of the model, or its operator has several outputs or is in another graph"
+            "the operator that computes the weight has several outputs or is in another graph, or the weight "
+            "is an output of the model"
         )
     array = computed(value, model)
     draft = Draft(model, value.producer)

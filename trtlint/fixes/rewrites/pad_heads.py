@@ -28,12 +28,12 @@ def propose(fact: Fact, model: Model) -> Patch:
     if features is None or kept is None:
         raise NotApplicable("an Einsum of the attention is not a matrix product")
     if not isinstance(size, int) or size > _LARGEST:
-        raise NotApplicable("the size of a head is not known, or above 256")
+        raise NotApplicable("the size of a head is unknown or above 256")
     wide = max(_SMALLEST, -(-size // _STEP) * _STEP)
     shape = model.constants.dimensions(value)
     own = shape[kept[0]] if shape is not None and _has(shape, kept[0]) else None
     if not isinstance(own, int) or own > _LARGEST:
-        raise NotApplicable("the size of a head of V is not known, or above 256")
+        raise NotApplicable("the size of a head of V is unknown or above 256")
     value_wide = max(_SMALLEST, -(-own // _STEP) * _STEP)
     if wide == size and value_wide == own:
         raise NotApplicable("fused kernels already support the size of the heads")

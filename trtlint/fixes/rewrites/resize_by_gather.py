@@ -52,7 +52,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         if before == after:
             continue
         if not isinstance(before, int) or not isinstance(after, int) or max(before, after) > _LONGEST:
-            raise NotApplicable(f"a size is known only at run time, or is above {_LONGEST}")
+            raise NotApplicable(f"a size is above {_LONGEST} or known only at run time")
         changed.append((axis, before, after))
     if not changed or any(a * b > MOST_ELEMENTS for _, a, b in changed):
         raise NotApplicable("Resize changes no size, or its weights would have too many elements")

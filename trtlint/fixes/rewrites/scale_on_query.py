@@ -79,7 +79,7 @@ def _factor(draft: Draft, scales: tuple[Scaling, ...], query: Value) -> str:
     for scale in scales:
         scalar = next(value for value in scale.node.inputs if value is not scale.data)
         if scalar is None or scalar.dtype != query.dtype:
-            raise NotApplicable("a scale is computed at run time and has another type than Q")
+            raise NotApplicable("a scale is computed at run time, and its type differs from the type of Q")
         if scalar.shape is None or any(dim != 1 for dim in scalar.shape):
             raise NotApplicable("a scale is computed at run time and differs between heads")
         part = scalar.name

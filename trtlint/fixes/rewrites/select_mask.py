@@ -64,7 +64,7 @@ class _Site(Struct, frozen=True):
         mask: the condition of the Where, or the added tensor.
         fill: index of the mask value among the inputs of the Where; 0 for an Add.
         source: the tensor that is multiplied by the mask value, if the added mask is such a product. The
-            tensor is zero for allowed keys. None if the added mask is not a product, and for a Where.
+            tensor is zero for allowed keys. None for a Where, or if the added mask is not a product.
         softmax: the Softmax operators that read the masked scores.
         axis: the negative axis of the keys in the scores.
         path: operators from the constant with the mask value to ``node``.

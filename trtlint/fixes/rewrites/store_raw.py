@@ -20,7 +20,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         if value is not None and constants.in_int32_data(value):
             payload = constants.payload(value)
             if payload is None or payload.size > MOST_ELEMENTS:
-                raise NotApplicable("the elements of a tensor cannot be read, or are too many")
+                raise NotApplicable("a tensor has too many elements, or its elements cannot be read")
             given[port] = draft.constant(payload, "raw")
     draft.again(node, given)
     return draft.patch("stores UINT8 elements as raw bytes", [node], folds=True)

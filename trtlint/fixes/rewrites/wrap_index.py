@@ -20,7 +20,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     index, depth = node.input(0), node.input(1)
     count = model.constants.scalar(depth)
     if index is None or index.dtype not in ("i32", "i64", "f32", "f16") or count is None:
-        raise NotApplicable("the type of the indices is not known, or the depth is not stored")
+        raise NotApplicable("the type of the indices is unknown, or the model does not store the depth")
     draft = Draft(model, node)
     below = draft.op("Less", index, draft.like(0, index, "zero"))
     wrapped = draft.op("Where", below, draft.op("Add", index, draft.like(count, index, "depth")), index)

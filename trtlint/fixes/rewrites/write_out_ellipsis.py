@@ -28,7 +28,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     operands = [value for value in node.inputs if value is not None]
     ranks = ellipsis_ranks(equation, [value.rank for value in operands])
     if ranks is None:
-        raise NotApplicable("the rank of an operand is not known, or does not match the equation")
+        raise NotApplicable("the rank of an operand is unknown or does not match the equation")
     written = _written(equation, ranks)
     if _broadcasts(equation, ranks, operands):
         raise NotApplicable("a dimension of the ellipsis is broadcast")

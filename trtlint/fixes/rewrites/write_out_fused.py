@@ -102,7 +102,7 @@ def _bias_split_gelu(forms: Forms, node: Node) -> None:
     draft, dtype, bias = forms.draft, _dtype(node), node.input(1)
     width = None if bias is None or not bias.shape else bias.shape[-1]
     if not isinstance(width, int) or width % 2:
-        raise NotApplicable("the size of the bias is not known, or odd")
+        raise NotApplicable("the size of the bias is unknown or an odd number")
     forms.opset = max(forms.opset, _PARTS_BY_INPUTS)
     added = draft.op("Add", node.inputs[0], bias)
     left, right = (forms.part(added, -1, start, start + width // 2) for start in (0, width // 2))

@@ -32,7 +32,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if dtype not in FLOAT_DTYPES or dtype is None or not isinstance(count, int):
         raise NotApplicable("the type of the data, or the size of the scale, is not known")
     if not isinstance(channels, int) or channels % groups:
-        raise NotApplicable("the number of channels is not known, or is no multiple of the number of groups")
+        raise NotApplicable("the number of channels is unknown or not a multiple of the number of groups")
     if count not in (1, channels):
         raise NotApplicable("scale and bias have one number per group instead of one per channel")
     opset = opset_of(model)

@@ -152,7 +152,7 @@ def _cast(numbers: Numbers, node: Node) -> str | None:
     """Replace a Cast of 8-bit integers to a type with more than 8 bits."""
     name, to = numbers.of(node.input(0)), node.integer("to", 0)
     if quantized_type(node.output) or node.output.dtype is None:
-        raise NotApplicable("Cast returns an 8-bit type, or an unknown type")
+        raise NotApplicable("the output type of the Cast is unknown or has 8 bits")
     if to == F32:
         numbers.draft.op("Identity", name, out=node.output.name)
     else:

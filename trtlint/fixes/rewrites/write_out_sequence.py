@@ -180,7 +180,7 @@ class _Lists(Struct, frozen=True):
         if node.op == "SequenceAt":
             place = self._position(node, 1, len(held) - 1)
             if place is None or not 0 <= place < len(held):
-                raise NotApplicable("the index of SequenceAt is known only at run time, or is out of range")
+                raise NotApplicable("the index of SequenceAt is out of range or known only at run time")
             draft.op("Identity", held[place], out=out)
         elif node.op in _COUNTS:
             known: np.ndarray[Any, Any] = np.array(len(held)).astype(_COUNTS[node.op])
