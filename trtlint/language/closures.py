@@ -73,7 +73,7 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
 def among(item: Code, node: ast.Compare) -> Code | None:
     """Return a closure for ``x in ('a', 'b')`` or ``x not in ('a', 'b')``.
 
-    The result is None for any other comparison, and if an element of the tuple is not a literal text.
+    The result is None if the comparison has another form, or if an element is not a literal text.
     """
     operation, (many,) = node.ops[0], node.comparators
     if not (isinstance(operation, ast.In | ast.NotIn) and isinstance(many, ast.Tuple)):

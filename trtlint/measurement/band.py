@@ -40,7 +40,8 @@ class Band(Struct, frozen=True):
 
     Attributes:
         rounded: every operator rounds its result.
-        fused: only operands and results of products, and the outputs of the model, are rounded.
+        fused: only two kinds of tensors are rounded: operands and results of products (matrix products and
+            convolutions), and outputs of the model.
         accumulated: every operator rounds its result, and products accumulate in FP16.
     """
 

@@ -239,7 +239,10 @@ class Measurement(Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Return ``fine``, ``broken`` or ``depends``, or None if the low-precision type was not simulated.
+        """Return the verdict on the errors; None if the low-precision type was not simulated.
+
+        The verdict is ``fine`` if all errors are within the limit, ``broken`` if no error is within the
+        limit, and ``depends`` if only some errors are within the limit.
 
         If the layers of a build are known, only the error of this build is compared with the limit.
         Otherwise, the errors of all rounding schemes are compared. The verdict is not ``fine`` if an operator

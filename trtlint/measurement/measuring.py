@@ -237,7 +237,9 @@ def _by_reference(model: TrialModel, feeds: Sequence[Feeds], error: TrialError) 
 
 
 def _require_finite(trial: Trial, *, made_up: bool) -> None:
-    """Check that at least one output is finite in FP32. Only finite outputs have an error in a low-precision type.
+    """Check that at least one output is finite in FP32.
+
+    Only finite outputs have an error in a low-precision type.
 
     Raises:
         TrialError: the model has float outputs, and none of them is finite.

@@ -23,8 +23,8 @@ class Rehearsal(Struct, frozen=True):
 
     Attributes:
         plain: every operator rounds its result.
-        fused: only operands and results of products, and outputs of the model, are rounded. If nothing can be
-            fused, this is the same run as ``plain``.
+        fused: only operands and results of matrix products and convolutions, and outputs of the model, are
+            rounded. If nothing can be fused, this is the same run as ``plain``.
         accumulated: every operator rounds its result, and products accumulate in FP16.
         unclamped: like ``plain``, but constants beyond the range become infinite; None if no constant is
             beyond the range.

@@ -42,7 +42,7 @@ class FactEntry(Struct, frozen=True):
 
 
 def to_json(entries: Iterable[FactEntry]) -> list[dict[str, Any]]:
-    """Convert facts to JSON data: kind, node or log line, module, source, fields and chain."""
+    """Convert facts to JSON data: kind, node or log line, module, source, fields and chain of operators."""
     return [_entry(entry) for entry in entries]
 
 

@@ -42,7 +42,7 @@ class Quantizer(Struct, frozen=True):
         granularity: the group of elements that share a scale. ``tensor``: the whole tensor. ``axis``: the
             elements with the same index on an axis. ``block``: a block of elements. None: unknown.
         axis: for the granularity ``axis``, the index of the quantized axis in the operand or result, counted
-            from 0. None for any other granularity, or if a view makes the axis unknown.
+            from 0. None if the granularity differs, or if a view makes the axis unknown.
         scales: number of scales; None if unknown.
         scale: the scale; None if there are several scales or the scale is unknown.
         symmetric: whether the zero point is 0 or missing; None if unknown.

@@ -34,7 +34,7 @@ class ControlFlow(Fact, frozen=True, kw_only=True):
         op: ``If`` or ``Loop``.
         condition: source of the condition of an ``If``, or of the initial condition of a ``Loop``; None if a
             ``Loop`` has no condition.
-        trips: source of the trip count of a ``Loop``; None for an ``If``, and if there is no trip count.
+        trips: source of the trip count of a ``Loop``; None if there is no trip count, as for an ``If``.
         count: the trip count; None if it is not in the file.
         leaves: source of the condition that the body of a ``Loop`` computes after each iteration; None
             for an ``If``, or if the body of the ``Loop`` returns the condition unchanged.

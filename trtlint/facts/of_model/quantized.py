@@ -48,14 +48,14 @@ class Quantized(Fact, frozen=True):
         channel_axis: the output-channel axis of the weight, such as 0 for ``Conv``, 1 for ``ConvTranspose``,
             and the last axis for the right operand of ``MatMul``. None if there is no weight, or if the axis
             is unknown.
-        channels: number of input channels of a convolution; None if unknown, and for other operators.
-        filters: number of output channels of a convolution; None if unknown, and for other operators.
+        channels: number of input channels of a convolution; None if unknown or not a convolution.
+        filters: number of output channels of a convolution; None if unknown or not a convolution.
         groups: number of groups of a convolution; None for other operators.
         taps: number of kernel elements of a convolution for one pair of input and output channels; None if
             unknown, and for other operators.
-        rows: number of rows of a matrix product; None if unknown, and for other operators.
-        depth: number of terms in each sum of a matrix product; None if unknown, and for other operators.
-        columns: number of columns of a matrix product; None if unknown, and for other operators.
+        rows: number of rows of a matrix product; None if unknown or not a matrix product.
+        depth: number of terms in each sum of a matrix product; None if unknown or not a matrix product.
+        columns: number of columns of a matrix product; None if unknown or not a matrix product.
         fed: whether ``data`` comes from a model input.  Only casts, views and quantizers may be between the
             model input and the operator.
     """
