@@ -7,7 +7,7 @@ import pytest
 from tests.fixes.proposing import outcome
 
 PARAMETERS = "[4, 1, 1]"
-CHANNELS = "the number of channels is not known, or is no multiple of the number of groups"
+CHANNELS = "the number of channels is unknown or not a multiple of the number of groups"
 SHAPE = "the shape of the tensor is not known"
 
 

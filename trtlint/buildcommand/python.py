@@ -214,7 +214,10 @@ class _Reader:
         return COMPUTED if text is None else text[:_LONGEST]
 
     def _text(self, node: ast.expr, depth: int) -> str | None:
-        """Return the text of an expression, with variables for computed parts, or None if it has none."""
+        """Return the text of an expression, or None if the expression is not a text.
+
+        Computed parts are written as variables.
+        """
         if depth > _DEEPEST:
             return None
         if isinstance(node, ast.Constant):

@@ -163,7 +163,10 @@ def _in_file(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]
 
 
 def _in_part(content: str, source: str, suffix: str) -> tuple[BuildCommand, ...]:
-    """Return the commands in a part of a document.  If Python code has none, search for provider options."""
+    """Return the commands in a part of a document.
+
+    Python code without commands is searched for provider options.
+    """
     found = _in_file(content, source, suffix)
     return found or (of_python(content, source) if suffix == ".py" else ())
 

@@ -129,8 +129,12 @@ def shown_advice(
 ) -> list[tuple[str, Advice]]:
     """Return the advice in ``advice`` whose condition is true, or may be true, for one node.
 
-    ``advice`` comes from :func:`advice_for`.  ``names`` maps names in conditions to their values.  Advice
-    with ``default: true`` is left out if advice above it has a true condition and an empty prefix.
+    Advice with ``default: true`` is left out if earlier advice certainly applies: its condition is true and
+    its prefix is empty.
+
+    Args:
+        advice: the result of :func:`advice_for`.
+        names: values of the names in conditions.
     """
     shown: list[tuple[str, Advice]] = []
     sure = False

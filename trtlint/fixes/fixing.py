@@ -280,7 +280,7 @@ def withdrawing(run: Run, check: Check) -> FixOutcome:
 
 
 def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key], str]:
-    """Find the first patch after which the check of the model fails.
+    """Find the first round and, in it, the first patch after which the check of the model fails.
 
     Args:
         outcome: the applied rounds.
@@ -291,8 +291,8 @@ def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key],
     Returns:
         A tuple of:
 
-        - the number of good rounds
-        - the keys of the rewrites in the bad patch; empty if the maximum number of checks was reached
+        - the number of rounds before the bad round
+        - the keys of the rewrites in the bad patch; empty if the maximum number of checks was reached first
         - the error of the check
     """
     states = [state for state, _ in outcome.rounds]

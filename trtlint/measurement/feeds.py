@@ -258,7 +258,7 @@ def _fitted(value: Value, given: Any, file: str) -> Array:
 
 
 def _unfit(given: Array, converted: Array) -> float | None:
-    """Return the first number that a conversion to another type made infinite or wrong, or None."""
+    """Return the first number that is out of range for the type of ``converted``, or None."""
     if given.dtype.kind == "f":
         wrong = np.isfinite(given) & ~np.isfinite(converted)
     elif given.dtype.kind in "iu" and converted.dtype.kind in "iu":

@@ -196,9 +196,9 @@ def _leader_of_node(record: Record, leaders: Mapping[int, Record]) -> Record | N
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
-    """Map each repetition of an error about a file to the error that it repeats.
+    """Find errors about a file that repeat another error about the same file.
 
-    The keys are the ``id()`` of the repeating errors.
+    The result maps the ``id()`` of each repetition to the repeated error.
     """
     found: dict[int, Record] = {}
     for group in _groups([record for record in records if record.pattern in _OF_FILES]):

@@ -101,5 +101,5 @@ def hangs_on_sizes(value: Value) -> bool:
 
 
 def _inside(node: Node) -> Sequence[Value | None]:
-    """Return the inputs of a node in a body, or an empty tuple for a node of the main graph."""
+    """Return the inputs of a node in a body, so that a search with this function stops at the main graph."""
     return node.inputs if node.scope else ()

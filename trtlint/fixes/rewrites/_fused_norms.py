@@ -56,7 +56,7 @@ def simplified_layer_norm(forms: Forms, node: Node) -> None:
     if any(other.is_needed for other in node.outputs[1:]):
         raise NotApplicable(f"an operator reads the mean or the deviation that {node.op} returns")
     if {value.dtype, gain.dtype} - {None, dtype}:
-        raise NotApplicable("the gain and the normalized tensor have different types")
+        raise NotApplicable("the scale and the normalized tensor have different types")
     forms.rms_norm(value, gain, float(node.number("epsilon", _SIMPLIFIED_EPSILON)), dtype, node.output.name)
 
 

@@ -42,9 +42,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     gain, bias, last = _parameters(norm.divide, dims[-1] if dims else None, model.constants)
     width = gain.shape[0] if gain is not None and gain.shape else dims[-1] if dims else None
     if not isinstance(width, int):
-        raise NotApplicable(
-            "the size of the last axis is unknown: neither the shape nor a stored gain gives this size"
-        )
+        raise NotApplicable("the last axis has no static size, and the norm has no stored scale")
     if width > MOST_ELEMENTS:
         raise NotApplicable(f"the last axis has more than {MOST_ELEMENTS:,} elements")
     draft = Draft(model, norm.divide)

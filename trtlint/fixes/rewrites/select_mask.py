@@ -176,7 +176,7 @@ class _Search:
     def _selected(self, node: Node, port: int, path: tuple[Node, ...]) -> _Site:
         condition, scores = node.input(0), node.input(3 - port)
         if condition is None or scores is None or self.lowest > _LOWEST_SELECTED:
-            raise NotApplicable(f"scores may be as low as the mask value {self.lowest:.3g}")
+            raise NotApplicable(f"the mask value {self.lowest:.3g} is not low enough: scores may be as low")
         softmax, axis = self._read_by(node, scores)
         return _Site(node, scores, condition, port, None, softmax, axis, path)
 

@@ -118,7 +118,7 @@ class _Block:
         self.boxes.append(Box("row", row.op, row.node, row.type, row.detail, row.label, measured))
 
     def connect(self) -> None:
-        """Add the lines, and the boxes of outside nodes. Such nodes write or read tensors of the finding."""
+        """Add the lines, and the boxes of the other nodes that write or read tensors of the finding."""
         inside = self._positions
         passed: set[Node] = set()
         for node, position in inside.items():
