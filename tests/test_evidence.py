@@ -118,7 +118,7 @@ class TestParserErrors:
     { [r] a = Relu (x) OPERATOR [s] y = Sigmoid (b) }
     """
     TYPES = """\
-[V] Compiler backend convergence mode enabled
+[V] Number of target compute capabilities: 1
 [W] IElementWiseLayer with inputs a and ONNXTRT_Broadcast_output: \
 first input has type Half but second input has type Float.
 [V] Registering layer: node_of_b for ONNX node: node_of_b
@@ -133,7 +133,7 @@ Node name:\x20
 [6] Invalid Node - node_of_b
 """
     PLUGIN = """\
-[V] Compiler backend convergence mode enabled
+[V] Number of target compute capabilities: 1
 [E] ModelImporter.cpp:140: While parsing node number 1 [MyOp -> "b"]:
 [E] ModelImporter.cpp:142: --- Begin node ---
 Node name: cust

@@ -162,7 +162,11 @@ COMMAND = (
                 "found": {"product": 7, "version": 7},
             },
         ),
-        ("calibration_table", {"number": "8510"}, {"version": "8.5.10", "found": {"version": 7}}),
+        (
+            "calibration_table",
+            {"number": "8510"},
+            {"product": "tensorrt", "version": "8.5.10", "found": {"product": 7, "version": 7}},
+        ),
         ("calibration_table", {"number": "85"}, {"found": {}}),
         (
             "version",

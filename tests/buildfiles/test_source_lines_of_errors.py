@@ -17,7 +17,7 @@ MYELIN = (
     "[E] IBuilder::buildSerializedNetwork: Error Code 1: Myelin "
     "(x. In compileGraph at /_src/optimizer/myelin/codeGenerator.cpp:{})"
 )
-OF_RTX = "[V] Compiler backend convergence mode enabled"
+OF_RTX = "[V] Number of target compute capabilities: 1"
 BANNER = "&&&& RUNNING TensorRT.trtexec [TensorRT v8401] # trtexec --onnx=a.onnx"
 
 

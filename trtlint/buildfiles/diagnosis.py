@@ -103,8 +103,10 @@ def successes(log: Log) -> Successes:
     If such a line follows an error in the same run, the error is not the reason for a failure.
     """
     banners = log.records.get("banner", ())
+    # trtexec prints its lines about a new engine, even if the build failed and the engine is empty.
+    empty = {record.line + below for record in log.records.get("engine_empty", ()) for below in (-1, 0, 1)}
     lines = [
-        *_lines(log, "passed"),
+        *(line for line in _lines(log, "passed") if line not in empty),
         *(record.line for record in banners if record.groups["state"] == "PASSED"),
     ]
     engine = bool(lines)

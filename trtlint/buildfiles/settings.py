@@ -167,6 +167,8 @@ class Collector:
         tool.
         """
         self._use_source_line()
+        if self._table[0]:  # TensorRT for RTX has no calibrators
+            self.set("product", "tensorrt", self._table[1])
         self.set("version", *self._table)
         values = dict(self._values)
         if "tool" not in values:
