@@ -378,7 +378,7 @@ NO_ALLOCATION = (
         # https://github.com/levipereira/triton-server-yolo/issues/3
         ((NO_CREATOR_10,), "contains the plugin EfficientNMS_TRT", "LOG124"),
         # https://github.com/NVIDIA/TensorRT/issues/3640
-        ((NO_INT8_SILU,), "TensorRT 10 builds these models", "LOG124"),
+        ((NO_INT8_SILU,), "TensorRT 10 builds most of these models", "LOG124"),
         # https://github.com/triple-mu/YOLOv8-TensorRT/issues/5
         ((OF_MATMUL,), "LOG136", "LOG124"),
         # https://github.com/ultralytics/ultralytics/issues/9092
