@@ -387,6 +387,7 @@ def test_ways_to_name_a_build(tmp_path: Path) -> None:
         ("build.cpp", "auto c = builder->createBuilderConfig();", "uses the builder API of TensorRT"),
         ("pgie.txt", "[property]\nnetwork-mode=2\n", "configures DeepStream's nvinfer"),
         ("pgie.yml", "property:\n  model-engine-file: a.engine\n", "configures DeepStream's nvinfer"),
+        ("build.sh", "polygraphy convert a.onnx --fp16 -o a.plan\n", "builds with Polygraphy"),
         ("build.sh", "make engine", "contains no trtexec or tensorrt_rtx command"),
     ],
 )
@@ -408,3 +409,8 @@ def test_a_binary_file_is_no_script(tmp_path: Path) -> None:
     (tmp_path / "m.engine").write_bytes(b"ftrt\0\0trtexec --fp16\n")
     with pytest.raises(CommandError, match="a binary file; give a command"):
         read_commands(str(tmp_path / "m.engine"))
+
+
+def test_a_command_of_polygraphy_is_not_called_a_file() -> None:
+    with pytest.raises(CommandError, match="builds with Polygraphy, whose options trtlint does not read"):
+        read_commands("polygraphy run a.onnx --trt --fp16")

@@ -70,6 +70,9 @@ _DEEPSTREAM = re.compile(r"^\s*(?:network-mode|model-engine-file)\s*[=:]", re.MU
 
 https://docs.nvidia.com/metropolis/deepstream/dev-guide/text/DS_plugin_gst-nvinfer.html
 """
+_POLYGRAPHY = re.compile(r"\bpolygraphy\s+(?:convert|run)\b")
+"""Pattern of a command of Polygraphy that can build an engine."""
+_ADVICE = "give the settings of the build as options, such as --fp16"
 _ASSIGNED = re.compile(r"\w+=(?=(\S+)\s)")
 """Pattern of the assignment of a command to a variable.  The group is the first word of the command."""
 _RECIPE = re.compile(r"^(?:\s*(?:(?:RUN|CMD|ENTRYPOINT)(?![\w=])|-|\+|@|\$ |> )\s*)+")
@@ -124,17 +127,20 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
         found = (parse_config(text),)
     if not found:
         what = "no such file" if _looks_like_a_path(text) else "neither a file nor a trtexec command"
+        if _POLYGRAPHY.search(text):
+            what = _reason(text)
         raise CommandError(f"the build command {text!r}: {what}")
     return found
 
 
 def _reason(content: str) -> str:
     """Return the reason why a file has no build command, and advice for files of other tools."""
-    advice = "give the settings of the build as options, such as --fp16"
     if _BUILDER.search(content):
-        return f"uses the builder API of TensorRT, whose settings trtlint does not read; {advice}"
+        return f"uses the builder API of TensorRT, whose settings trtlint does not read; {_ADVICE}"
     if _DEEPSTREAM.search(content):
-        return f"configures DeepStream's nvinfer, whose settings trtlint does not read; {advice}"
+        return f"configures DeepStream's nvinfer, whose settings trtlint does not read; {_ADVICE}"
+    if _POLYGRAPHY.search(content):
+        return f"builds with Polygraphy, whose options trtlint does not read; {_ADVICE}"
     return "contains no trtexec or tensorrt_rtx command and no TensorRT provider"
 
 
