@@ -95,7 +95,7 @@ def test_a_trend_of_two_scans(tmp_path: Path) -> None:
     with pytest.raises(trtlint.FileError):
         trtlint.trend(VIT, later)
     later.write_text("\n{}\n")
-    with pytest.raises(trtlint.FileError, match=r"later\.jsonl: not a row of a scan .* \(line 2\)$"):
+    with pytest.raises(trtlint.FileError, match=r"later\.jsonl: not a row that trtlint lint .* \(line 2\)$"):
         trtlint.trend(earlier, later)
 
 

@@ -80,7 +80,7 @@ class InputFiles:
 
 @contextmanager
 def input_files(batches: Iterable[Batch], most: int | None = None) -> Iterator[InputFiles]:
-    """Return a context manager for the files of the argument ``inputs``.
+    """Write the arrays of batches to temporary files for the duration of a ``with`` block.
 
     Args:
         batches: paths of files, and dictionaries with an array for each input.
@@ -89,7 +89,8 @@ def input_files(batches: Iterable[Batch], most: int | None = None) -> Iterator[I
     Raises:
         ArgumentError: a batch contains a value that is not an array of numbers or texts, or the batches are
             too large.
-        InputsError: the code in the ``with`` block raised this error.
+        InputsError: the code in the ``with`` block raised this error. Its message names ``inputs[0]``
+            instead of the temporary file.
     """
     from trtlint.measurement.feeds import MOST_BATCHES
 

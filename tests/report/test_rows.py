@@ -132,8 +132,8 @@ def test_what_is_accepted_is_gone() -> None:
     ("content", "says"),
     [
         (b"x", "not JSON Lines of a scan"),
-        (b"[1]", "not a row of a scan"),
-        (b'{"model": 1}', "not a row of a scan"),
+        (b"[1]", "not a row that trtlint lint"),
+        (b'{"model": 1}', "not a row that trtlint lint"),
         (b"[" * 100_000, "not JSON Lines of a scan"),
         (b"\xff", "not JSON Lines of a scan"),
         (b"PAR1 and no more", "Parquet"),
@@ -152,7 +152,7 @@ def test_files_that_hold_no_rows(
 def test_a_row_with_a_field_of_another_type(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps({**asdict(ROW), "places": "1"}), encoding="utf-8")
-    with pytest.raises(RowsError, match="not a row of a scan"):
+    with pytest.raises(RowsError, match="not a row that trtlint lint"):
         read_rows(file)
 
 

@@ -72,9 +72,10 @@ def by_version(targets: Iterable[Target]) -> tuple[Target, ...]:
 
 
 def require_product(provider: Provider, targets: Iterable[Target]) -> None:
-    """Check that an execution provider of ONNX Runtime belongs to the product of all targets.
+    """Check that an execution provider of ONNX Runtime uses the product of all targets.
 
-    A target without a version does not count, because its product may be a default.
+    The product is TensorRT or TensorRT-RTX. A target without a version does not count,
+    because its product may be a default.
 
     Raises:
         SettingError: a target is a version of the other product.

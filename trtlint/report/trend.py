@@ -225,7 +225,7 @@ def _fields(line: bytes, number: int) -> dict[str, Any]:
         raise RowsError("not JSON Lines of a scan (--output jsonl:FILE)", line=number) from None
     names = {name: int if name == "places" else str for name in NAMES}
     if not isinstance(entry, dict) or any(type(entry.get(name)) is not kind for name, kind in names.items()):
-        raise RowsError("not a row of a scan (--output jsonl:FILE or parquet:FILE)", line=number)
+        raise RowsError("not a row that trtlint lint --output jsonl:FILE or parquet:FILE writes", line=number)
     return {name: entry[name] for name in names}
 
 

@@ -71,7 +71,7 @@ def tasks_of(reader: SettingsSource, options: LintOptions) -> list[Task]:
 
 
 def memory_task(reader: SettingsSource, options: LintOptions, name: str, model: ModelSource) -> Task:
-    """Return the task for a model in memory, which has a name for reports.
+    """Return the task for a model in memory.  Reports call the model ``name``.
 
     Raises:
         SettingError, FileError: as for :func:`tasks_of`.

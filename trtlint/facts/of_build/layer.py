@@ -199,7 +199,7 @@ def layer_types(command: str | None) -> list[tuple[str, AskedType]]:
 
 
 def asked_type(types: Sequence[tuple[str, AskedType]], names: Iterable[str]) -> AskedType | None:
-    """Return the type that :func:`layer_types` gives to the first of several names, or None."""
+    """Return the type in ``types`` of the first name that has one, or None if no name has a type."""
     return next((kind for name in names for pattern, kind in types if matches(name, pattern)), None)
 
 

@@ -101,8 +101,8 @@ def _taps(matrix: Array) -> tuple[Array, Array]:
 def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Array:
     """Return the weights of a Resize along one axis, as a matrix [before, after].
 
-    Each weight belongs to one input element and one result. The weights are the results of ONNX's reference
-    evaluator for unit vectors.
+    Each weight belongs to one input element and one result. ONNX's reference evaluator computes the weights:
+    it resizes unit vectors.
 
     Args:
         node: the Resize.
