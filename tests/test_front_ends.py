@@ -230,7 +230,7 @@ def test_the_contents_of_a_build_are_given_once() -> None:
         (onnx.load("m.onnx"), {"log": "ort.log"}),
     ]
     for path, keywords in ways:
-        with pytest.raises(trtlint.SettingError, match=r"^record already contains .*; omit ort\.log$"):
+        with pytest.raises(trtlint.SettingError, match=r"^the argument 'record' already .*; omit ort\.log$"):
             trtlint.lint(path, record=record, **keywords)
     (report,) = trtlint.lint([], record=record).models
     assert (report.path, report.form) == ("trt.log", "log")

@@ -297,7 +297,7 @@ def trend(earlier: str, later: str, fail_on: Any, **options: Any) -> int:
 
     EARLIER and LATER are files that lint wrote with --output jsonl:FILE or --output parquet:FILE.
 
-    Exit code: 0 no new findings, 1 new findings at or above --fail-on, 3 a file that cannot be read.
+    Exit code: 0 if no new finding reaches --fail-on, 1 if one does, 3 if a file cannot be read.
     """
     from trtlint.commands.trend import run_trend
 

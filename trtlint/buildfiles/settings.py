@@ -117,7 +117,10 @@ class Collector:
         _HANDLERS[settles](self, groups, line)
 
     def error(self, message: str, line: int) -> None:
-        """Set the release from the source location in an error, unless another line shows the release."""
+        """Remember which release prints an error with this source location, such as ``builder.cpp::157``.
+
+        The first such error counts, and only if no other line of the log shows the release.
+        """
         if not self._printed_by[0]:
             self._printed_by = release_of(message), line
 
@@ -160,11 +163,11 @@ class Collector:
         self.set("tf32", "tf32" in known, line)
         self.set("precision", frozenset({"fp32"} | (known - {"tf32"})), line)
 
-    def settings(self, shapes: Collection[str] = ()) -> BuildSettings:
+    def settings(self, tools: Collection[str] = ()) -> BuildSettings:
         """Return all settings that were found so far.
 
-        ``shapes`` has the names of the tools whose log prefixes occurred. The form of a prefix shows the
-        tool.
+        Args:
+            tools: the tools that the prefixes of log lines show.
         """
         self._use_source_line()
         if self._table[0]:  # TensorRT for RTX has no calibrators
@@ -172,7 +175,7 @@ class Collector:
         self.set("version", *self._table)
         values = dict(self._values)
         if "tool" not in values:
-            values["tool"] = next((tool for tool in _TOOLS if tool in shapes), None)
+            values["tool"] = next((tool for tool in _TOOLS if tool in tools), None)
         if self._know_flags:
             values["flags"] = frozenset(self._flags)
         if values.get("strongly_typed") is None and values.get("product") == "tensorrt-rtx":

@@ -32,7 +32,7 @@ NETWORK_KINDS = frozenset({"attention", "constant", "convolution", "normalizatio
 
 @cache
 def _homes() -> Mapping[str, Ground]:
-    """Return the ground (such as ``model``) of each kind of facts, sorted by kind."""
+    """Return the source of each kind of facts, such as ``model``, sorted by kind."""
     found = {}
     for ground in get_args(Ground):
         folder = str(Path(__file__).parent / f"of_{ground}")
@@ -46,7 +46,7 @@ def kinds() -> tuple[str, ...]:
 
 
 def ground_of(kind: str) -> Ground:
-    """Return the ground (source) of a kind of facts, such as ``model``.
+    """Return the source of a kind of facts, such as ``model``.
 
     For a name that is not a kind of facts, such as ``pattern``, the function returns ``model``.
     """

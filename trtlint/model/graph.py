@@ -158,7 +158,10 @@ class Graph:
         return bool(self._paths.repeats)
 
     def add_body(self, scope: str, owner: Node, body: Body, names: Mapping[str, Value]) -> None:
-        """Record the body ``scope`` of the operator ``owner``, and the values of this body by name."""
+        """Record a body of the operator ``owner``.
+
+        ``scope`` is the path of the body, and ``names`` has the values of the body by name.
+        """
         self._owners[scope] = owner
         self._bodies[scope] = body
         self._names[scope] = names

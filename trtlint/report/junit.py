@@ -124,7 +124,7 @@ def _finding(case: ElementTree.Element, spot: Spot, *, failure: bool) -> None:
 def _caveat(suite: ElementTree.Element, model: str, caveat: Caveat, counts: Counter[str]) -> None:
     """Add a caveat to a test suite.
 
-    A caveat with severity warning is a skipped test. Any other caveat is a passed test with output.
+    The caveat becomes a skipped test if its severity is ``warning``, and otherwise a passed test with output.
     """
     case = ElementTree.SubElement(suite, "testcase", classname=clean(model), name=caveat.kind)
     counts["tests"] += 1

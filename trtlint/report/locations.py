@@ -143,7 +143,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
 
 
 def _accepted(model: ModelReport) -> list[Finding]:
-    """Return the suppressed findings that do not depend on unset options."""
+    """Return the suppressed findings that hold for every value of the options that are not given."""
     return [finding for finding in model.suppressed if not finding.depends]
 
 

@@ -100,7 +100,7 @@ def _sort(paths: Sequence[str], options: LintOptions) -> tuple[list[str], list[t
     """
     models, files = sort(paths, options.build_files)
     if files and options.record is not None:
-        raise SettingError(f"record already contains the files of a build; omit {files[0][0]}")
+        raise SettingError(f"the argument 'record' already has the files of a build; omit {files[0][0]}")
     return models, files
 
 

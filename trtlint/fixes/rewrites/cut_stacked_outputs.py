@@ -20,7 +20,7 @@ _SINCE = 10
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that counts the iterations of a Loop, and slices its stacked outputs."""
+    """Create a patch that adds operators to count the iterations of a Loop, and to slice its outputs."""
     node = operator_of(fact, model, "Loop")
     if opset_of(model) < _SINCE:
         raise NotApplicable("the opset is older than 10")
