@@ -225,6 +225,8 @@ class TestReading:
             read_commands("missing.sh")
         with pytest.raises(CommandError, match="neither a file nor a trtexec command"):
             read_commands("python build.py --fp16")
+        with pytest.raises(CommandError, match="run trtlint lint with --torch-tensorrt"):
+            read_commands("trt.compile(m)")
 
 
 class TestChoosing:

@@ -11,9 +11,9 @@ import pytest
 
 import trtlint
 from tests.torch_tensorrt.test_program import document, node, write
+from trtlint.buildcommand.pasted import IMPORTS
 from trtlint.cli import run
 from trtlint.torch_tensorrt.calls import _FUNCTIONS
-from trtlint.torch_tensorrt.pasted import IMPORTS
 
 SCRIPT = """\
 import torch

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from trtlint.buildcommand.pasted import is_call
 from trtlint.engine.evidence.torch import text_evidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_call import _bare_precision, _truncated_twice, _twice
 from trtlint.facts.of_torch.torch_use import TorchUseFact
 from trtlint.torch_tensorrt.calls import TorchCall, read_script, script_in
-from trtlint.torch_tensorrt.pasted import is_call
 from trtlint.torch_tensorrt.syntax import PythonScriptError, too_deep
 from trtlint.torch_tensorrt.values import UNKNOWN, QualifiedName
 

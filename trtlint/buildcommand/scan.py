@@ -31,6 +31,7 @@ from trtlint.buildcommand.dialects import (
     continued,
     is_windows,
 )
+from trtlint.buildcommand.pasted import is_call
 from trtlint.buildcommand.providers import of_json, of_python
 from trtlint.buildcommand.python import commands_in_python
 from trtlint.buildcommand.triton import config_beside, is_config, parse_config, read_config
@@ -126,11 +127,17 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
     if not found and is_config(text):
         found = (parse_config(text),)
     if not found:
-        what = "no such file" if _looks_like_a_path(text) else "neither a file nor a trtexec command"
-        if _POLYGRAPHY.search(text):
-            what = _reason(text)
-        raise CommandError(f"the build command {text!r}: {what}")
+        raise CommandError(f"the build command {text!r}: {_reason_of_text(text)}")
     return found
+
+
+def _reason_of_text(text: str) -> str:
+    """Return the reason why a text, which names no file, has no build command."""
+    if is_call(text):
+        return "a Torch-TensorRT call; to check the call, run trtlint lint with --torch-tensorrt 2.13"
+    if _POLYGRAPHY.search(text):
+        return _reason(text)
+    return "no such file" if _looks_like_a_path(text) else "neither a file nor a trtexec command"
 
 
 def _reason(content: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from trtlint.buildcommand.pasted import is_call
 from trtlint.errors import SettingError
 from trtlint.knowledge.torchreleases import SCRIPTS, TorchRelease, TorchReleaseError, torch_release
 from trtlint.policy.options import LintOptions, Spelling, TorchOptions
@@ -82,8 +83,6 @@ def _is_for_torch(build: str, release: TorchRelease | None, spelling: Spelling) 
     Raises:
         SettingError: the text is a call, but no release is given.
     """
-    from trtlint.torch_tensorrt.pasted import is_call
-
     script = build.endswith(SCRIPTS) and release is not None and Path(build).is_file()
     if not script and not is_call(build):
         return False

@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.buildcommand.documents import python_of_notebook
+from trtlint.buildcommand.pasted import IMPORTS
 from trtlint.files.limits import limit_work
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route, TorchRelease, torch_release
-from trtlint.torch_tensorrt import pasted
 from trtlint.torch_tensorrt.events import nodes_of, statements_of
 from trtlint.torch_tensorrt.marks import ScriptMark, mark_of, operators_in
 from trtlint.torch_tensorrt.modules import is_module, module_classes
@@ -181,7 +181,7 @@ def script_in(text: str, source: str = "") -> ScriptParts:
     tree = parsed(text, source)
     imports = imports_of(tree)
     if not source:
-        imports = {**pasted.IMPORTS, **imports}
+        imports = {**IMPORTS, **imports}
     if not any(name.partition(".")[0] in ("torch", "torch_tensorrt") for name in imports.values()):
         return (), (), ()
     calls: list[TorchCall] = []
