@@ -132,6 +132,17 @@ def test_quiet_is_findings_and_errors_only(name: str) -> None:
     assert "conditional" in loud
 
 
+def test_errors_are_shown_if_only_files_get_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = Report((*handmade.one_model().models, handmade.unreadable()))
+    outputs = [ReportOutput("jsonl", tmp_path / "out.jsonl")]
+    write(outputs, report, quiet=True)
+    assert capsys.readouterr().err == "error: broken.onnx: the file ends within a field at byte 117\n"
+    write([*outputs, ReportOutput("full")], report)
+    assert capsys.readouterr().err == ""
+
+
 def test_statistics_follow_the_findings() -> None:
     text = write([ReportOutput("concise")], handmade.one_model(), statistics=True)
     findings, _, counts = text.partition("\n\n")

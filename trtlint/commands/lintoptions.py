@@ -59,7 +59,7 @@ lint_options = bundle(
         "--quiet",
         is_flag=True,
         help="Print only findings and errors; for several models, print one line for each model. With "
-        "--output to a file, print no report, unless --format is given.",
+        "--output to a file, print only errors, unless --format is given.",
     ),
     fail_on_option("Lowest severity that makes the command fail (default: error).", None),
     click.option(

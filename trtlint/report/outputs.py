@@ -14,6 +14,7 @@ from msgspec import Struct
 from trtlint.engine.finding import Report
 from trtlint.errors import SettingError
 from trtlint.files.replace import replace_text, replacing, require_output
+from trtlint.report.escape import clean
 from trtlint.report.formats import (
     BINARY,
     COMMANDS,
@@ -163,7 +164,8 @@ class Outputs:
     """Writer of the reports of a run, for all outputs.
 
     Text is written to standard output after each file. The remaining outputs are written at the end, so an
-    interrupted run leaves no partial document.
+    interrupted run leaves no partial document. Without an output on standard output, errors also go to
+    standard error.
 
     Raises:
         SettingError: a file cannot be written, or is protected.
@@ -180,6 +182,7 @@ class Outputs:
         self._statistics: ReportWriter | None = None
         self._models: list[ModelReport] = []
         self._fails: dict[str, Fails] = {}
+        self._only_files = all(output.file is not None for output in outputs)
         for output in outputs:
             _require_possible(output, style.files)
             if output.format in BINARY:
@@ -215,6 +218,9 @@ class Outputs:
         self._protected += [
             Path(model.path).parent / name for model in models[:1] for name in model.data_files
         ]
+        if self._only_files:
+            for problem in dict.fromkeys(problem for model in models for problem in model.errors):
+                print(clean(f"error: {problem}"), file=sys.stderr)
         for writer in self._writers:
             writer.add(models)
         if self._statistics is not None:
