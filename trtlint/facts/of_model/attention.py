@@ -85,8 +85,8 @@ class Attention(Fact, frozen=True):
         cast_before_softmax: whether there is a Cast between the scores and the softmax.
         heads: number of heads; None if the graph does not show it.
         head_size: size of one head; None if dynamic or unknown.
-        fusable_head_size: whether TensorRT's fused kernels support this head size. These kernels support
-            multiples of 8 from 16 to 256 (https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h).
+        fusable_head_size: whether NVIDIA documents fused kernels for this head size: multiples of 8 from 16
+            to 256 (https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h).
         rank: rank of the operands of the score product; None if unknown.
         layout: the layout of the source tensors of Q, K and V, ``tokens-first`` ([..., L, d]) or
             ``channels-first`` ([..., d, L]); None if the axes are unknown or differ.
