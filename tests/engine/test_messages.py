@@ -1,4 +1,4 @@
-"""Tests of the reasons that ENG101 gives for attention without a fused kernel."""
+"""Tests of messages that depend on the sizes in a model, or on the release."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import json
 import pytest
 
 from tests.facts.builds import facts_of_build
+from tests.graphs import facts_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.rulebook import load_builtin
 from trtlint.target.target import Target
 
-MODEL = """
+ATTENTION = """
 < ir_version: 8, opset_import: ["" : 17] >
 unfused ({type}[1,2,128,{size}] q, {type}[1,2,{size},128] kt, {type}[1,2,128,{size}] v)
   => ({type}[1,2,128,{size}] o)
@@ -35,6 +36,11 @@ LAYERS = json.dumps(
         ]
     }
 )
+WARP = """
+< ir_version: 8, opset_import: ["" : 17] >
+warp (float16[1,3,{height},{width}] x, float16[1,8,8,2] grid) => (float16[A,B,C,D] y)
+{{ y = GridSample (x, grid) }}
+"""
 RTX = Target(product="tensorrt-rtx", version="1.7.1")
 
 
@@ -55,9 +61,18 @@ def trt(version: str) -> Target:
         ("float", 64, trt("11.3"), "the attention meets the known conditions"),
     ],
 )
-def test_the_reason_is_a_condition_of_the_release(type_: str, size: int, target: Target, reason: str) -> None:
-    facts = facts_of_build(layers=LAYERS, model=MODEL.format(type=type_, size=size))
+def test_unfused_attention_has_a_reason_of_its_release(
+    type_: str, size: int, target: Target, reason: str
+) -> None:
+    facts = facts_of_build(layers=LAYERS, model=ATTENTION.format(type=type_, size=size))
     (finding,) = evaluate([load_builtin().rule("ENG101")], facts, target).findings
     assert reason in finding.message
     padding = any("Pad the head size" in advice for advice in finding.advice)
     assert padding == ("head size is" in reason)
+
+
+@pytest.mark.parametrize(("height", "width"), [("1024", "W"), ("H", "1024"), ("1024", "64"), ("512", "1024")])
+def test_a_sampled_image_is_described_by_its_largest_known_size(height: str, width: str) -> None:
+    facts = facts_of(WARP.format(height=height, width=width))
+    (finding,) = evaluate([load_builtin().rule("ACC113")], facts, Target()).findings
+    assert "with 1024 pixels in one dimension, a coordinate is off by up to 0.12 pixels" in finding.message
