@@ -9,12 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import REPOSITORY
-from trtlint.cli import run
-from trtlint.commands import measure
+from trtlint.commands.ending import ended
 from trtlint.commands.stopping import tidying_up
-from trtlint.measurement.measure import FailedMeasurementError
-from trtlint.report import trend
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -31,13 +27,13 @@ def test_the_resources_are_closed_before_the_signal_ends_the_process(monkeypatch
     """The first process of a container survives SIGTERM, and ends with the code of the signal."""
     events: list[object] = []
     monkeypatch.setattr(os, "kill", lambda *given: events.append(given))
-    with pytest.raises(SystemExit) as ended, tidying_up():
+    with pytest.raises(SystemExit) as exited, tidying_up():
         try:
             signal.raise_signal(signal.SIGTERM)
         finally:
             events.append("closed")
     assert events == ["closed", (os.getpid(), signal.SIGTERM)]
-    assert ended.value.code == 143
+    assert exited.value.code == 143
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
@@ -67,22 +63,8 @@ def test_threads_set_no_handler() -> None:
     assert found == [signal.SIG_DFL]
 
 
-def test_measure_and_trend_close_their_resources(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both commands run child processes with temporary folders."""
+def test_every_command_closes_its_resources() -> None:
     found: list[object] = []
-
-    def fail_to_measure(*_: object, **__: object) -> None:
-        found.append(signal.getsignal(signal.SIGTERM))
-        raise FailedMeasurementError("stopped")
-
-    def fail_to_read(*_: object) -> None:
-        found.append(signal.getsignal(signal.SIGTERM))
-        raise trend.RowsError("stopped")
-
-    monkeypatch.setattr(measure, "measure", fail_to_measure)
-    monkeypatch.setattr(trend, "read_rows", fail_to_read)
-    assert run(["measure", str(REPOSITORY / "examples" / "nafnet.onnx")]) == 3
-    assert run(["trend", "earlier.parquet", "later.parquet"]) == 3
-    assert len(found) == 2
+    assert ended(lambda: found.append(signal.getsignal(signal.SIGTERM))) == 0
     assert signal.SIG_DFL not in found
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -18,13 +18,14 @@ from trtlint.runs import fleet, pools
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 POOL = """
-import os, sys, time
+import os, sys, tempfile, time
 from pathlib import Path
 from trtlint.runs.pools import processes
 
 def meet(folder):
     # Each of two workers gets a job only where neither is done before the other begins.
     Path(folder, str(os.getpid())).touch()
+    Path(tempfile.mkdtemp(), "left.txt").touch()
     until = time.monotonic() + 60
     while len(list(Path(folder).iterdir())) < 2 and time.monotonic() < until:
         time.sleep(0.01)
@@ -50,13 +51,14 @@ def alive(pid: int) -> bool:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
-def test_workers_end_with_their_parent(name: str, tmp_path: Path) -> None:
+def test_workers_end_with_their_parent_and_leave_no_files(name: str, tmp_path: Path) -> None:
     script = tmp_path / "pool.py"
     script.write_text(POOL)
-    (tmp_path / "met").mkdir()
+    for folder in ("met", "temporary"):
+        (tmp_path / folder).mkdir()
     process = subprocess.Popen(
         [sys.executable, str(script), str(tmp_path / "met")],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TMPDIR": str(tmp_path / "temporary")},
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -71,6 +73,7 @@ def test_workers_end_with_their_parent(name: str, tmp_path: Path) -> None:
         while any(map(alive, workers)) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not any(map(alive, workers))
+        assert not list((tmp_path / "temporary").iterdir())
     finally:
         process.kill()
         for pid in filter(alive, workers):

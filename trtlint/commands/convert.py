@@ -15,7 +15,6 @@ from msgspec.structs import asdict, replace
 
 from trtlint.buildcommand import BuildCommand, choose_command, read_commands
 from trtlint.commands.reportoptions import destination, require_folder, require_outputs
-from trtlint.commands.stopping import tidying_up
 from trtlint.commands.streams import notify
 from trtlint.conversion.buildline import build_line, unbuildable
 from trtlint.conversion.fixed import KeepError
@@ -203,7 +202,7 @@ def _converted(
         remove_stale(out.parent)
     sm = first_sm(wanted)
     name = request.model.name
-    with tidying_up(), Activity(f"{name}: {_DOING['reading']}") as activity:
+    with Activity(f"{name}: {_DOING['reading']}") as activity:
         try:
             found, draft = run(
                 request,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import click
 
 from trtlint.commands.group import ClosedPipeError
+from trtlint.commands.stopping import tidying_up
 from trtlint.commands.streams import complain, discard_output, prepare_streams
 from trtlint.errors import SettingError
 from trtlint.report.guard import guarded
@@ -17,11 +18,13 @@ from trtlint.runs.exits import Exit
 def ended(command: Callable[[], int | None]) -> int:
     """Run a command and return its exit code.  Print an error as one line on standard error.
 
+    At SIGTERM, the process ends after the command has deleted its temporary files.
+
     Args:
         command: function that runs the command and returns the exit code.
     """
     prepare_streams()
-    with guarded():
+    with guarded(), tidying_up():
         return _ended(command)
 
 

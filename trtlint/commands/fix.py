@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.commands.reportoptions import destination, require_folder, require_outputs
-from trtlint.commands.stopping import tidying_up
 from trtlint.commands.streams import notify
 from trtlint.commands.tasks import read_tasks
 from trtlint.compare.comparison import Pair, available, missing
@@ -125,28 +124,27 @@ def _fix(
     verdicts: tuple[CheckResult, ...] = ()
     if not options.dry_run:
         remove_stale(out.parent)
-    with tidying_up():
-        try:
-            with Activity(f"fixing {task.file.name}"):
-                source = read_source(task.file)
-                report.protect(source.files)
-                with limit_work(task.file, allowance=source.allowance()):
-                    fixed, verdicts = _fixed(source, task, out, keep, options)
-                    edits = _script(fixed, Path(options.script)) if options.script is not None else None
-        except InputsError as error:
-            report.problem(Problem(str(task.file), f"not written: {error}"))
-            return Exit.USAGE
-        except (UnreadableError, OSError) as error:
-            report.problem(Problem.of(task.file, error))
-            return Exit.UNREADABLE
-        try:
-            with Activity(f"writing {out.name}"):
-                written = None if options.dry_run else _write(fixed, out, verdicts, inputs)
-                costs = costs_of(fixed, written, verdicts)
-        except (ModelError, OSError) as error:
-            problem = Problem.of(task.file, error)
-            report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
-            return Exit.UNREADABLE
+    try:
+        with Activity(f"fixing {task.file.name}"):
+            source = read_source(task.file)
+            report.protect(source.files)
+            with limit_work(task.file, allowance=source.allowance()):
+                fixed, verdicts = _fixed(source, task, out, keep, options)
+                edits = _script(fixed, Path(options.script)) if options.script is not None else None
+    except InputsError as error:
+        report.problem(Problem(str(task.file), f"not written: {error}"))
+        return Exit.USAGE
+    except (UnreadableError, OSError) as error:
+        report.problem(Problem.of(task.file, error))
+        return Exit.UNREADABLE
+    try:
+        with Activity(f"writing {out.name}"):
+            written = None if options.dry_run else _write(fixed, out, verdicts, inputs)
+            costs = costs_of(fixed, written, verdicts)
+    except (ModelError, OSError) as error:
+        problem = Problem.of(task.file, error)
+        report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
+        return Exit.UNREADABLE
     failed = bool(task.case.problems)
     if fixed.fault:
         failed = True

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from trtlint.case import Case
 from trtlint.commands.reportoptions import require_outputs
-from trtlint.commands.stopping import tidying_up
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rulebook import Rulebook, load_builtin, looking_at
@@ -111,7 +110,7 @@ def run_measure(options: MeasureOptions) -> int:
     collect_seldom()
     try:
         request.inputs.require()
-        with tidying_up(), _progress() as shown:
+        with _progress() as shown:
             model = load(path)
             data = files_of(path)
             for file in results:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from trtlint.commands.reportoptions import require_outputs
-from trtlint.commands.stopping import tidying_up
 from trtlint.policy.failing import grave
 from trtlint.report.escape import clean
 from trtlint.report.outputs import ReportOutput, write_all
@@ -28,7 +27,7 @@ def run_trend(earlier: str, later: str, *, outputs: Sequence[ReportOutput], fail
     require_outputs(outputs, read)
     name = earlier
     try:
-        with tidying_up(), Activity("reading the scans"):
+        with Activity("reading the scans"):
             before = read_rows(Path(name))
             name = later
             trend = compare(before, read_rows(Path(name)))

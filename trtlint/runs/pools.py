@@ -61,26 +61,29 @@ def processes(most: int) -> Iterator[Pool]:
     The processes are spawned instead of forked, because NumPy runs threads.  If such a thread holds a lock
     during a fork, the child can never acquire this lock.
     https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
+
+    The workers create their temporary files in one folder.
     """
     import multiprocessing  # here, because most runs lint one file and need no pool
+    import tempfile
     from concurrent.futures import ProcessPoolExecutor
 
     width = max(1, min(most, _MOST_PROCESSES))
-    with _safe_path():
+    with _safe_path(), tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         try:
-            executor = ProcessPoolExecutor(width, multiprocessing.get_context("spawn"), initializer=begin)
+            executor = ProcessPoolExecutor(
+                width, multiprocessing.get_context("spawn"), initializer=begin, initargs=(folder,)
+            )
         except (OSError, ImportError, NotImplementedError) as error:  # a system without semaphores
             reason = f"this system does not support worker processes: {reason_of(error)}"
             raise SettingError(f"{reason}; use -j 1") from None
-        waits = True
+        waits = False
         try:
             yield Pool(executor, width)
-        except KeyboardInterrupt:
-            # The interrupt may have left the lock of a future taken. The thread of the executor then waits
-            # for the lock, and a wait for this thread would never end. The workers end with this process.
-            waits = False
-            raise
+            waits = True
         finally:
+            # A signal may have left the lock of a future taken. The thread of the executor then waits for
+            # the lock, and a wait for this thread would never end. The workers end with this process.
             executor.shutdown(wait=waits, cancel_futures=True)
 
 

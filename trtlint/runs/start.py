@@ -9,13 +9,14 @@ import signal
 from trtlint.process.collection import collect_seldom
 
 
-def _end_with_parent() -> None:
-    """End this worker process when its parent process has ended, for any reason.
+def _end_with_parent(folder: str) -> None:
+    """End this worker process when its parent process has ended, for any reason, and delete ``folder``.
 
     Without this function, the worker would wait for work forever, because both ends of the pipe are open in
     the worker.
     """
     import multiprocessing
+    import shutil
     import threading
     from multiprocessing.connection import wait
 
@@ -26,20 +27,24 @@ def _end_with_parent() -> None:
 
     def watch() -> None:
         wait([sentinel])
+        shutil.rmtree(folder, ignore_errors=True)
         os._exit(1)
 
     threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
-def begin() -> None:
-    """Set up a worker process.
+def begin(folder: str) -> None:
+    """Set up a worker process that creates its temporary files in ``folder``.
 
     Ctrl-C ends the worker at once, even while it loads modules. Only the parent reports the interruption.
     No garbage is collected while modules load, because modules live until the process ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _end_with_parent()
+    _end_with_parent(folder)
     gc.disable()
+    import tempfile
+
+    tempfile.tempdir = folder
     import trtlint.runs.worker  # noqa: F401 - every job needs this module
 
     collect_seldom()
