@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import importlib.metadata
 import os
 import re
 from collections.abc import Callable, Iterator
+from email.message import Message
 from itertools import count
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from tests.workspace import Workspace
 from trtlint.engine import rulebook
 from trtlint.files.telemetry import switch_off
 from trtlint.knowledge import redirects as known
+from trtlint.knowledge.projecturls import project_url
 
 # The time of an example depends on the load of the machine, and its draw on chance. A test that
 # passes today must pass tomorrow; `make fuzz` searches for new failures.
@@ -101,6 +104,21 @@ def redirected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]
 
     yield put
     forget()
+
+
+@pytest.fixture
+def project_urls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Replace the project URLs of the package, each written as ``LABEL, URL``."""
+
+    def put(*entries: str) -> None:
+        message = Message()
+        for entry in entries:
+            message["Project-URL"] = entry
+        monkeypatch.setattr(importlib.metadata, "metadata", lambda _: message)
+        project_url.cache_clear()
+
+    yield put
+    project_url.cache_clear()
 
 
 @pytest.fixture(autouse=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import subprocess
 import sys
-from email.message import Message
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -18,7 +17,6 @@ from syrupy.assertion import SnapshotAssertion
 from tests import schemas
 from trtlint import __version__
 from trtlint.cli import run
-from trtlint.knowledge.projecturls import project_url
 from trtlint.runs.bugs import describe
 
 RULE = """---
@@ -339,16 +337,10 @@ def test_a_bug_outside_a_file_is_one_line(
     ],
 )
 def test_a_bug_is_reported_at_the_issue_tracker(
-    issues: str, end: str, monkeypatch: pytest.MonkeyPatch
+    issues: str, end: str, project_urls: Callable[..., None]
 ) -> None:
-    message = Message()
-    message["Project-URL"] = f"Issues, {issues}"
-    monkeypatch.setattr(importlib.metadata, "metadata", lambda _: message)
-    project_url.cache_clear()
-    try:
-        assert describe(ValueError("x")).endswith(f"; please {end}")
-    finally:
-        project_url.cache_clear()
+    project_urls(f"Issues, {issues}")
+    assert describe(ValueError("x")).endswith(f"; please {end}")
 
 
 def test_the_message_of_a_bug_needs_no_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import io
 import json
 import re
-from collections.abc import Iterator
-from email.message import Message
+from collections.abc import Callable, Iterator
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -23,7 +21,6 @@ from tests.measurement.test_measuring import NORM
 from tests.report import handmade
 from trtlint.cli import run
 from trtlint.engine.rulebook import load_builtin
-from trtlint.knowledge.projecturls import project_url
 from trtlint.report import manual
 from trtlint.report.formats import TEXTS, Style
 from trtlint.report.outputs import Outputs, ReportOutput
@@ -121,20 +118,15 @@ def test_links_within_a_page_have_a_target(
     check(json.dumps(json.loads(Path("report.json").read_text(encoding="utf-8"))))
 
 
-def test_no_format_links_to_a_placeholder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_format_links_to_a_placeholder(
+    project_urls: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An editable install keeps old metadata; the formats name the command instead."""
-    message = Message()
-    message["Project-URL"] = "Documentation, https://trtlint.example/"
-    message["Project-URL"] = "Source, https://github.com/OWNER/trtlint"
-    monkeypatch.setattr(importlib.metadata, "metadata", lambda _: message)
+    project_urls("Documentation, https://trtlint.example/", "Source, https://github.com/OWNER/trtlint")
     monkeypatch.setattr(manual, "address", ADDRESS)
     monkeypatch.delenv(manual.SETTING, raising=False)
-    project_url.cache_clear()
-    try:
-        texts = dict(lint_formats())
-        assert ADDRESS() == ""
-    finally:
-        project_url.cache_clear()
+    texts = dict(lint_formats())
+    assert ADDRESS() == ""
     for text in texts.values():
         check(text)
     named = {name for name, text in texts.items() if "trtlint rule ACC102" in text}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-from email.message import Message
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from msgspec.structs import replace
 from tests.report import handmade
 from tests.report.test_rules import Terminal
 from trtlint.engine.finding import Report
-from trtlint.knowledge.projecturls import project_url
 from trtlint.report import manual, rdjson
 from trtlint.report.locations import overview
 from trtlint.report.text import render
@@ -33,17 +31,10 @@ ADDRESS = manual.address  # as it is before the fixture for all tests puts anoth
     ],
 )
 def test_the_address_comes_from_the_metadata(
-    entries: list[str], address: str, monkeypatch: pytest.MonkeyPatch
+    entries: list[str], address: str, project_urls: Callable[..., None]
 ) -> None:
-    message = Message()
-    for entry in entries:
-        message["Project-URL"] = entry
-    monkeypatch.setattr(importlib.metadata, "metadata", lambda name: message)
-    project_url.cache_clear()
-    try:
-        assert ADDRESS() == address
-    finally:
-        project_url.cache_clear()
+    project_urls(*entries)
+    assert ADDRESS() == address
 
 
 def test_the_address_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,20 +55,14 @@ def test_the_address_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_without_a_manual_the_page_is_the_rule_file(
-    source: str, page: str, monkeypatch: pytest.MonkeyPatch
+    source: str, page: str, project_urls: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    message = Message()
-    message["Project-URL"] = f"Source, {source}"
-    monkeypatch.setattr(importlib.metadata, "metadata", lambda name: message)
+    project_urls(f"Source, {source}")
     monkeypatch.setattr(manual, "address", lambda: "")
-    project_url.cache_clear()
-    try:
-        found = manual.rule_page("ACC102")
-        assert found.startswith(page)
-        assert bool(found) == bool(page)
-        assert found.endswith(".md") or manual.explanation("ACC102") == "trtlint rule ACC102"
-    finally:
-        project_url.cache_clear()
+    found = manual.rule_page("ACC102")
+    assert found.startswith(page)
+    assert bool(found) == bool(page)
+    assert found.endswith(".md") or manual.explanation("ACC102") == "trtlint rule ACC102"
 
 
 def test_nothing_in_the_project_links_to_an_address_that_is_none() -> None:
