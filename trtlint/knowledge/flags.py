@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Literal
 
 from msgspec import Struct, convert
 
@@ -15,6 +16,32 @@ _SHORTEST = len("--fp8")
 """Length of the shortest option that is compared character by character."""
 _TYPE = re.compile(r"--[a-z]+(?:2|4|6|8|16|32|64)", re.IGNORECASE)
 """Pattern of names that end in the bits of a type, such as ``--fp4``."""
+
+
+class FlagState(Struct, frozen=True):
+    """A state of one trtexec option in a range of release lines.
+
+    Attributes:
+        name: the state. ``future``: later lines add the option. ``absent``: earlier and later lines have the
+            option. ``idle``: the lines accept and ignore the option.
+        first: the first release line of the range; empty for ``future``.
+        end: the first release line after the range; empty if no known line ends the state.
+    """
+
+    name: Literal["future", "absent", "deprecated", "removed", "idle"]
+    first: str = ""
+    end: str = ""
+
+    @property
+    def versions(self) -> str:
+        """The range of versions, such as ``>=10.0,<11.0``."""
+        edges = (self.first and f">={self.first}", self.end and f"<{self.end}")
+        return ",".join(filter(None, edges))
+
+    def includes(self, release: str) -> bool:
+        """Return whether a release such as ``10.3.0`` is in the range."""
+        line = _line(release)
+        return line >= _line(self.first) and not (self.end and line >= _line(self.end))
 
 
 class FlagHistory(Struct, frozen=True, rename={"name": "flag"}):
@@ -43,6 +70,21 @@ class FlagHistory(Struct, frozen=True, rename={"name": "flag"}):
     noop: str | None = None
     instead: str = ""
 
+    def states(self) -> Iterator[FlagState]:
+        """Yield the states of the option in which a release rejects, ignores or deprecates the option."""
+        if self.since:
+            yield FlagState("future", end=self.since)
+        if self.absent is not None:
+            first, last = self.absent
+            major, minor = last.split(".")
+            yield FlagState("absent", first, f"{major}.{int(minor) + 1}")
+        if self.deprecated:
+            yield FlagState("deprecated", self.deprecated, self.removed or "")
+        if self.removed:
+            yield FlagState("removed", self.removed)
+        if self.noop:
+            yield FlagState("idle", self.noop)
+
 
 @cache
 def flag_histories() -> Mapping[str, FlagHistory]:
@@ -61,7 +103,7 @@ class RejectedFlag(Struct, frozen=True):
 
     Attributes:
         removed: the release line that removed the option.
-        added: the release line that adds the option, later than the release.
+        added: the release line that adds the option, later than the release, or adds it again.
         instead: the option to use instead; for a misspelt option, the known option that is most similar.
     """
 
@@ -80,10 +122,11 @@ def rejected_flag(name: str, release: str | None) -> RejectedFlag:
     history = flag_histories().get(name)
     if history is None:
         return RejectedFlag(instead=nearest_flag(name) or "")
-    if history.since and release is not None and _line(release) < _line(history.since):
-        return RejectedFlag(added=history.since)
-    if history.removed and (release is None or _line(release) >= _line(history.removed)):
-        return RejectedFlag(removed=history.removed, instead=history.instead)
+    for state in history.states():
+        if state.name == "removed" and (release is None or state.includes(release)):
+            return RejectedFlag(removed=state.first, instead=history.instead)
+        if state.name in ("future", "absent") and release is not None and state.includes(release):
+            return RejectedFlag(added=state.end)
     return RejectedFlag()
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from trtlint.buildcommand import Option
+from msgspec.structs import replace
+
 from trtlint.facts.base import Fact
 from trtlint.facts.facts import Facts
-from trtlint.knowledge.flags import FlagHistory, flag_histories, nearest_flag
+from trtlint.knowledge.flags import flag_histories, nearest_flag
 from trtlint.knowledge.releases import Product
 
 State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed", "idle"]
@@ -69,55 +70,27 @@ def find(facts: Facts) -> Iterator[Flag]:
     for name in command.names:
         option = command.option(name)
         assert option is not None
-        yield _flag(option, command.place, "given")
+        given = Flag(
+            name=option.name,
+            text=option.text,
+            state="given",
+            since="",
+            group="",
+            instead="",
+            source=command.place,
+            versions="",
+        )
+        yield given
         history = flag_histories().get(name) if command.tool == "trtexec" else None
         if history is not None:
-            yield from _states(option, command.place, history)
+            for state in history.states():
+                yield replace(
+                    given,
+                    state=state.name,
+                    since=state.first or state.end,
+                    group=history.group,
+                    instead=history.instead,
+                    versions=state.versions,
+                )
         elif command.tool == "trtexec" and (meant := nearest_flag(name)):
-            yield _flag(option, command.place, "misspelt", instead=meant)
-
-
-def _states(option: Option, source: str, history: FlagHistory) -> Iterator[Flag]:
-    end = history.removed
-    if since := history.since:
-        yield _flag(option, source, "future", history, since, f"<{since}")
-    if history.absent is not None:
-        first, last = history.absent
-        yield _flag(option, source, "absent", history, first, f">={first},<{_after(last)}")
-    if since := history.deprecated:
-        until = f",<{end}" if end else ""
-        yield _flag(option, source, "deprecated", history, since, f">={since}{until}")
-    if end is not None:
-        yield _flag(option, source, "removed", history, end, f">={end}")
-    if since := history.noop:
-        yield _flag(option, source, "idle", history, since, f">={since}")
-
-
-def _flag(
-    option: Option,
-    source: str,
-    state: State,
-    history: FlagHistory | None = None,
-    since: str = "",
-    versions: str = "",
-    instead: str = "",
-) -> Flag:
-    return Flag(
-        name=option.name,
-        text=option.text,
-        state=state,
-        since=since,
-        group=history.group if history else "",
-        instead=history.instead if history else instead,
-        source=source,
-        versions=versions,
-    )
-
-
-def _after(line: str) -> str:
-    """Return the release line after ``line``.
-
-    A version range that ends before this release line still includes ``line``.
-    """
-    major, minor = line.split(".")
-    return f"{major}.{int(minor) + 1}"
+            yield replace(given, state="misspelt", instead=meant)
