@@ -88,12 +88,12 @@ def report(
 ) -> str:
     """Return a report in one format."""
     with redirect_stdout(io.StringIO()) as out:
-        outputs = FixOutputs([ReportOutput(format)], diff=diff, protected=(), selected=selected)
+        outputs = FixOutputs([ReportOutput(format)], diff=diff, selected=selected)
         for problem in problems:
             outputs.problem(problem)
         for result in results:
             outputs.add(result)
-        outputs.close()
+        outputs.close(())
         return out.getvalue()
 
 

@@ -81,20 +81,17 @@ def run_fix(options: FixOptions) -> int:
             f"--script names one file, but {len(tasks)} models are given; fix one model at a time"
         )
     outs = [destination(task.file, options.output, beside(task.file)) for task in tasks]
-    inputs = files_at_risk([task.file for task in tasks], outs)
-    protected = [*inputs, *outs]
+    protected = files_at_risk([task.file for task in tasks], outs)
     scripts = [] if options.script is None else [Path(options.script)]
     require_outputs(options.outputs, protected, [*outs, *map(data_file, outs), *scripts])
     for script in scripts:
         require_output(script, protected, "the script to")
-    report = FixOutputs(
-        options.outputs, diff=options.diff, protected=protected, selected=split(options.lint.select)
-    )
+    report = FixOutputs(options.outputs, diff=options.diff, selected=split(options.lint.select))
     ended = Exit.CLEAN
     collect_seldom()
     for task, out, keep in zip(tasks, outs, [_kept(task) for task in tasks], strict=True):
-        ended = max(ended, _fix(task, out, keep, options, report, inputs))
-    report.close()
+        ended = max(ended, _fix(task, out, keep, options, report, protected))
+    report.close(protected)
     return ended
 
 
@@ -104,7 +101,7 @@ def _fix(
     keep: Sequence[str],
     options: FixOptions,
     report: FixOutputs,
-    inputs: Sequence[Path],
+    protected: list[Path],
 ) -> Exit:
     """Fix one model and report on it.
 
@@ -114,7 +111,7 @@ def _fix(
         keep: paths of nodes to keep in FP32.
         options: the options of the command.
         report: the report. The function adds the result or the problem to it.
-        inputs: the files that the command reads. The fixed model must not replace them.
+        protected: the files that no output may replace. The function adds the files of the model.
 
     Raises:
         SettingError: an option cannot be used for this model.
@@ -127,7 +124,7 @@ def _fix(
     try:
         with Activity(f"fixing {task.file.name}"):
             source = read_source(task.file)
-            report.protect(source.files)
+            protected += source.files
             with limit_work(task.file, allowance=source.allowance()):
                 fixed, verdicts = _fixed(source, task, out, keep, options)
                 edits = _script(fixed, Path(options.script)) if options.script is not None else None
@@ -139,7 +136,7 @@ def _fix(
         return Exit.UNREADABLE
     try:
         with Activity(f"writing {out.name}"):
-            written = None if options.dry_run else _write(fixed, out, verdicts, inputs)
+            written = None if options.dry_run else _write(fixed, out, verdicts, protected)
             costs = costs_of(fixed, written, verdicts)
     except (ModelError, OSError) as error:
         problem = Problem.of(task.file, error)
@@ -289,12 +286,12 @@ def _kept(task: Task) -> tuple[str, ...]:
 
 
 def _write(
-    fixed: FixedModel, out: Path, verdicts: Sequence[CheckResult], inputs: Sequence[Path]
+    fixed: FixedModel, out: Path, verdicts: Sequence[CheckResult], protected: Sequence[Path]
 ) -> Path | None:
     """Write the fixed model, and return its path, or None if the model did not change."""
     if not fixed.changed or fixed.fault:
         return None
-    write_fixed(fixed, out, [verdict.document for verdict in verdicts], inputs)
+    write_fixed(fixed, out, [verdict.document for verdict in verdicts], protected)
     return out
 
 

@@ -26,7 +26,6 @@ class FixOutputs:
     Args:
         outputs: the outputs.
         diff: true to show a diff of each model in the ONNX text format.
-        protected: files of the run that no output may overwrite.
         selected: the rules that ``--select`` names.  Only these rules ran.
     """
 
@@ -35,10 +34,8 @@ class FixOutputs:
         outputs: Sequence[ReportOutput],
         *,
         diff: bool,
-        protected: Sequence[Path],
         selected: Sequence[str] = (),
     ) -> None:
-        self._protected = list(protected)
         self._diff = diff
         self._selected = selected
         self._streamed = _STREAMED in outputs
@@ -48,10 +45,6 @@ class FixOutputs:
         self._documents = {format: _document(format, diff) for format in formats - {"text"}}
         self._lines: list[str] = []
         self._problems: list[Problem] = []
-
-    def protect(self, files: Iterable[Path]) -> None:
-        """Add files that no output may overwrite."""
-        self._protected += files
 
     def problem(self, problem: Problem) -> None:
         """Report a file that could not be read or written."""
@@ -73,13 +66,16 @@ class FixOutputs:
         if self._streamed:
             sys.stdout.writelines(cleaned)
 
-    def close(self) -> None:
+    def close(self, protected: Iterable[Path]) -> None:
         """Write the outputs that were held back until the end of the run.
+
+        Args:
+            protected: files of the run that no output may overwrite.
 
         Raises:
             OSError: a file cannot be written, or is protected.
         """
-        write_all(self._others, self._write, self._protected)
+        write_all(self._others, self._write, protected)
 
     def _write(self, format: str, file: TextIO) -> None:
         if format == "text":
