@@ -69,6 +69,14 @@ def test_loops_in_bodies_and_functions_are_bounded() -> None:
     assert [node.op_type for node in proto.graph.node[1].attribute[1].g.node] == ["Constant", "Loop", "Neg"]
 
 
+def test_a_loop_without_inputs_stays() -> None:
+    """No parser accepts such a Loop, but the model may have one in a function that no operator calls."""
+    proto = parser.parse_model(f"{_HEAD} g (float[1] x) => (float[1] y) {{ y = Loop() {_BODY} }}")
+    before = proto.SerializeToString()
+    bound_loops(proto)
+    assert proto.SerializeToString() == before
+
+
 @NEEDS_WHEELS
 def test_a_loop_beyond_the_bound_is_not_compared_and_what_follows_is(tmp_path: Path) -> None:
     model = texts.write(tmp_path, _ENDLESS)

@@ -49,10 +49,10 @@ def _rewritten(
         numbers: numbers that make new tensor names unique.
     """
     for node in nodes:
-        if node.op_type != "Loop" or node.domain not in ("", "ai.onnx"):
+        if node.op_type != "Loop" or node.domain not in ("", "ai.onnx") or not node.input:
             yield node
             continue
-        given = node.input[0] if node.input else ""
+        given = node.input[0]
         if known.get(given, MOST + 1) <= MOST or (given and opset < _LEAST_OPSET):
             yield node
             continue
