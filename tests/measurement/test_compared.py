@@ -267,6 +267,17 @@ def test_a_tensor_that_is_not_finite_leaves_the_ranges(tmp_path: Path) -> None:
     )
 
 
+def test_an_integer_output_beside_a_float_output_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    body, note = "a = MatMul (x, w) y = ArgMax <axis = 1> (a)", "outputs not compared, because they have no"
+    model = measured(tmp_path, body, "float[4,8] a, int64[4,1] y")
+    found = printed(tmp_path, "measure", model, "--inputs", "x.npz")
+    assert f"{note} float type: y" in " ".join(found.out.split())
+    model = measured(tmp_path, body, "int64[4,1] y")
+    found = printed(tmp_path, "measure", model, "--inputs", "x.npz")
+    assert note not in " ".join(found.out.split())
+
+
 def test_a_shape_has_no_error(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     model = measured(tmp_path, "a = MatMul (x, w) y = Shape (a)", "int64[2] y")

@@ -39,7 +39,7 @@ from trtlint.measurement.trialmodel import (
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import WITH_BODIES, Node
 from trtlint.model.operators import RANDOM
-from trtlint.model.protos import text
+from trtlint.model.protos import FLOAT_DTYPES, text
 
 _SUSPECTS = 64
 """Largest number of tensors for which further statistics are measured."""
@@ -303,6 +303,10 @@ def _limits(
     if infinite:
         what = f"{model.compared.noun}s not compared"
         limits.append(f"{what}, because FP32 already gives infinity or NaN: {_listed(infinite)}")
+    others = [end.name for end in model.graph.outputs if end.dtype and end.dtype not in FLOAT_DTYPES]
+    left = [name for name in others if name not in model.choices.outputs]
+    if left and len(others) < len(model.graph.outputs):
+        limits.append(f"outputs not compared, because they have no float type: {_listed(left)}")
     joined = [path for path, affine in model.folding.affine.items() if affine.convolution is not None]
     if joined:
         limits.append(
