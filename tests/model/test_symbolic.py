@@ -401,6 +401,11 @@ def shapes_of(
         ("Tile", [("n", 3), (2,)], {1: (1, 4)}, {}, ("n", 12)),
         ("Tile", [("n", 3), (2,)], {1: (1, 0)}, {}, ("n", 0)),
         ("Tile", [("n", 3), (2,)], {1: (1, -1)}, {}, None),
+        ("Conv", ["?", (4, 3, 1)], {}, {}, (None, 4, None)),
+        ("Conv", [("n", 3, 8), (4, 3, 1)], {}, {}, ("n", 4, None)),
+        ("Conv", [("n", 3, 8), "?"], {}, {}, None),
+        ("GlobalAveragePool", [("n", 3, None, 8)], {}, {}, ("n", 3, 1, 1)),
+        ("GlobalAveragePool", ["?"], {}, {}, None),
     ],
 )
 def test_the_shape_that_an_operator_computes(

@@ -45,6 +45,7 @@ _SAME_SHAPE = frozenset(
         *("RMSNormalization", "Softmax", "LogSoftmax", "QuantizeLinear", "DequantizeLinear", "Trilu"),
     }
 )
+_GLOBAL_POOLS = frozenset({"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"})
 _WINDOWS = frozenset({"Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool"})
 _DYNAMIC_LIKE_INPUT = _SAME_SHAPE | {
     *("Elu", "Selu", "Celu", "Mish", "PRelu", "ThresholdedRelu", "Softsign", "Dropout", "LRN"),
@@ -232,8 +233,12 @@ class SymbolicShapes:
             return (None if data is None else self._reshaped(node, data)) or self._sizes(
                 node.input(1), known=False
             )
+        if node.op == "Conv":
+            return self._convolved(node, data)
         if data is None or node.op in _SAME_SHAPE:
             return data
+        if node.op in _GLOBAL_POOLS:
+            return (*data[:2], *(1 for _ in data[2:]))
         if node.op in _OF_ALL:
             parts = [self._shape(value) for value in node.inputs]
             found = [part for part in parts if part is not None]
@@ -242,6 +247,14 @@ class SymbolicShapes:
             order = node.attribute("perm") or range(len(data))[::-1]
             return tuple(data[axis] for axis in order) if sorted(order) == [*range(len(data))] else None
         return self._rearranged(node, data)
+
+    def _convolved(self, node: Node, data: Dimensions | None) -> Dimensions | None:
+        """Return the batch size, channels and rank of the output of ``Conv``.
+
+        The weights determine the channels and the rank, even if the rank of ``data`` is unknown.
+        """
+        weights = self._shape(node.input(1))
+        return None if not weights else (data[0] if data else None, weights[0], *(None for _ in weights[2:]))
 
     def _rearranged(self, node: Node, data: Dimensions) -> Dimensions | None:
         """Return the output shape of an operator, such as ``Slice``, that depends on several inputs."""
