@@ -68,6 +68,23 @@ def test_the_fill_of_a_mask_becomes_the_smallest_number(tmp_path: Path) -> None:
     assert draft.conversion.share == 1.0
 
 
+def test_a_batch_normalization_whose_variance_exceeds_fp16_stays_in_fp32(tmp_path: Path) -> None:
+    """A clamped variance would change the results. Before opset 15, the variance has the type of the data."""
+    text = """
+        < ir_version: 8, opset_import: ["" : 13] >
+        g (float[1,8,4,4] x) => (float[1,8,4,4] y)
+        < float[8] zero = {0, 0, 0, 0, 0, 0, 0, 0}, float[8] one = {1, 1, 1, 1, 1, 1, 1, 1},
+          float[8] large = {1, 1, 1, 1, 1, 1, 1, 500000}, float[8] small = {1, 1, 1, 1, 1, 1, 1, 500} >
+        {
+          [first] a = Conv (x, w)  [wide] b = BatchNormalization (a, one, zero, zero, large)
+          [second] c = Conv (b, w)  [narrow] y = BatchNormalization (c, one, zero, zero, small)
+        }
+    """
+    _, draft = converted(saved(text, tmp_path / "m.onnx", (8, 8, 1, 1)))
+    assert [kept.node for kept in draft.conversion.kept] == ["wide"]
+    assert [(each.tensor, each.what) for each in draft.conversion.stored] == [("large", "kept")]
+
+
 def test_attention_has_one_type_unless_its_numbers_need_fp32(tmp_path: Path) -> None:
     labels = ConversionSession(ConversionRequest(saved(MASKED, tmp_path / "m.onnx", None))).labels
     (whole,) = labels.together({})

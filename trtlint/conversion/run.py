@@ -46,7 +46,8 @@ _MOST_SEARCHES = 3
 _CLEAR = 0.95
 """If the error of a check is above this share of the tolerance, the search runs again with more inputs."""
 _SHAPES = (
-    "inputs of the model are dynamic; in the build command, replace the names of dimensions by your sizes"
+    "inputs of the model are dynamic; in the build command, replace each ? and each name of a dimension by "
+    "your size"
 )
 _LEAST_SHARE = 0.5
 """If FP16 operators compute less than this share of the FLOPs, trtlint recommends BF16."""

@@ -166,6 +166,9 @@ class ConversionSession:
                 self.unchanged = "; ".join((reason, *self.labels.notes))
                 return
             self.ranges = ranges_of(self.model, self.labels, FORMATS[request.type])
+            self.labels.fixed.update(
+                (node, reason) for node, reason in self.ranges.fixed.items() if node not in self.labels.forced
+            )
 
     def measure(self, attempt: int = 0) -> None:
         """Find the operators whose numbers need FP32.

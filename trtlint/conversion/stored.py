@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from trtlint.conversion.fixed import is_stored
+from trtlint.conversion.fixed import Fixed, is_stored
 from trtlint.conversion.narrowing import extent
 from trtlint.conversion.narrowports import narrow_values
 from trtlint.conversion.result import TensorOutOfRange
@@ -36,11 +36,14 @@ class Range(Struct, frozen=True):
             the type.
         kept: paths of the operators that stay in FP32 because of their stored tensors, each with the reason.
             The field is used only if ONNX Runtime does not run the model.
+        fixed: the operators that must stay in FP32 because of their stored tensors, each with the reason.
+            A clamped variance of BatchNormalization would change every result.
         stored: the tensors to report.
     """
 
     clamped: frozenset[str]
     kept: Mapping[str, str]
+    fixed: Fixed
     stored: tuple[TensorOutOfRange, ...]
 
 
@@ -49,6 +52,7 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
     streamer = Streamer(model.tensors)
     clamped: set[str] = set()
     kept: dict[str, str] = {}
+    fixed: Fixed = {}
     listed: list[TensorOutOfRange] = []
     for value, readers in _read_by(labels).items():
         tensor = _tensor(value)
@@ -60,14 +64,16 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
             count = "1 number" if found.beyond == 1 else f"{found.beyond:,} numbers"
             text = f"{count} with a magnitude above {format_.largest:,.0f} (the largest: {found.largest:.3g})"
             listed.append(TensorOutOfRange(value.name, "clamped", text))
+            reason = f"its stored tensor {value.name} has {text}"
+            fixed.update((node, reason) for node in readers if node.op == "BatchNormalization")
             if found.used > _FEW:
-                kept.update((node.path, f"its stored tensor {value.name} has {text}") for node in readers)
+                kept.update((node.path, reason) for node in readers)
         elif found.used and found.largest < _LEAST_NORMAL and format_.name == "fp16":
             text = f"no magnitude above {found.largest:.3g}; FP16 stores such small numbers with few digits"
             listed.append(TensorOutOfRange(value.name, "vanishing", text))
             if any(map(is_product, readers)) or found.vanishing == found.used:
                 kept.update((node.path, f"its stored tensor {value.name} has {text}") for node in readers)
-    return Range(frozenset(clamped), kept, tuple(listed))
+    return Range(frozenset(clamped), kept, fixed, tuple(listed))
 
 
 def _read_by(labels: Labels) -> dict[Value, list[Node]]:
