@@ -72,7 +72,7 @@ def test_a_crash_is_a_result(tmp_path: Path) -> None:
 
 def test_a_build_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     result = dry_build(models.write(tmp_path, models.BUILT), limits=Limits(seconds=0.001)).result
-    assert (result.cause, result.built) == ("time", None)
+    assert (result.cause, result.signal, result.built) == ("time", "", None)
 
 
 def test_zeros_take_the_place_of_weights_that_are_missing(tmp_path: Path) -> None:

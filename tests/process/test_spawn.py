@@ -233,7 +233,8 @@ def test_the_cause_of_the_end(
     name = {-11: "SIGSEGV", -9: "SIGKILL"}.get(code, "SIGXCPU" if code < 0 else "")
     ended = watch(process, LIMITS, monkeypatch, times, memory)
     seconds = times[-1] - 10
-    assert ended == ProcessResult(cast("Any", cause), None if name else code, name, seconds, 9, (), 0.5)
+    crash = name if cause == "crashed" else ""
+    assert ended == ProcessResult(cast("Any", cause), None if name else code, crash, seconds, 9, (), 0.5)
     assert process.killed == killed
 
 

@@ -75,7 +75,7 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
         asked_sm: the requested compute capability, times ten; None if none was requested.
         stage: the stage in which the dry build ended.
         cause: how the process ended.
-        signal: name of the signal that ended the process; empty if there was no signal.
+        signal: name of the signal of a crash; empty for any other end.
         parsed: true if the parser accepted the model; None if the parser did not finish.
         built: true if the builder built the model; None if the builder did not finish.
         errors: errors of the parser, in the order of the parser.

@@ -55,7 +55,8 @@ class ProcessResult(Struct, frozen=True):
     Attributes:
         cause: how the process ended.
         code: exit code; None if a signal ended the process.
-        signal: name of the signal that ended the process, such as ``SIGSEGV``; empty if no signal did.
+        signal: name of the signal of a crash, such as ``SIGSEGV``; empty for any other end, even if trtlint
+            stopped the process with a signal.
         seconds: wall time.
         peak: peak resident memory in bytes; None if unknown. On Linux, the value includes the memory
             that the parent used when the child started.
@@ -170,7 +171,8 @@ def _watch(
     if name == "SIGXCPU":
         stopped = stopped or "time"
     cause: Cause = stopped or ("done" if code == 0 else "crashed" if name else "failed")
-    return ProcessResult(cause, None if name else code, name, seconds, peak, _read(answers), processor)
+    crash = name if cause == "crashed" else ""
+    return ProcessResult(cause, None if name else code, crash, seconds, peak, _read(answers), processor)
 
 
 def _poll(process: subprocess.Popen[bytes]) -> tuple[bool, int | None, float]:
