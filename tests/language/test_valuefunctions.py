@@ -103,3 +103,51 @@ def test_the_first_element_that_a_list_lacks() -> None:
     first_not_in = FUNCTIONS["first_not_in"].call
     assert first_not_in(None, ("Tanh", "tanh", "relu"), ("Tanh", "Relu")) == "tanh"
     assert first_not_in(None, ("Tanh",), ("Tanh", "Relu")) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("q = Identity (x) k = Identity (q)", True),
+        ("q = Identity (x) k = Neg (x)", False),
+        ("q = Neg (x) k = Neg (x)", True),
+        ("q = Neg (x) k = Neg (z)", False),
+        ("q = Neg (x) k = my.Neg (x)", False),
+        ("c = Identity (x) n = Neg (x) m = Neg (c) q = Abs (n) k = Abs (m)", True),
+        ("q = Transpose <perm = [0, 1]> (x) k = Transpose <perm = [1, 0]> (x)", False),
+        ("q = Reshape (x, s) k = Reshape (x, t)", True),
+        ("q = Reshape (x, s) k = Reshape (x, u)", False),
+        ("q, k = Split <axis = 0> (x)", False),
+        ("q = Sum (x, z) k = Sum (x)", False),
+        ("q = Clip (x, l) k = Clip (x, , l)", False),
+        ("q = Clip (x, l) k = Clip (x, l)", True),
+        ("q = MatMul (x, z) k = MatMul (x, z)", False),
+        ('q = Einsum <equation = "ij,jk->ik"> (x, z) k = Einsum <equation = "ij,jk->ik"> (x, z)', True),
+        ("q = RandomNormalLike (x) k = RandomNormalLike (x)", False),
+        (
+            " ".join(f"q{i + 1} = Neg (q{i}) k{i + 1} = Neg (k{i})" for i in range(600)).replace(
+                "(k0)", "(q0)"
+            )
+            + " q = Identity (q600) k = Identity (k600)",
+            False,
+        ),
+    ],
+)
+def test_same(body: str, expected: bool) -> None:
+    text = f"""
+    < ir_version: 8, opset_import: ["" : 17, "my" : 1] >
+    g (float[4,4] x, float[4,4] z) => (float[A,B] q, float[C,D] k)
+    < int64[2] s = {{2, 8}}, int64[2] t = {{2, 8}}, int64[2] u = {{8, 2}}, float l = {{0.5}} >
+    {{ q0 = Identity (x) {body} }}"""
+    model = model_of(text)
+    one, other = (model.graph.values[name][0] for name in "qk")
+    assert FUNCTIONS["same"].call(model.constants, one, other) is expected
+
+
+def test_origin() -> None:
+    text = """< ir_version: 8, opset_import: ["" : 17] >
+    g (float[4,4] x) => (float16[4,4] y)
+    { t = Transpose (x) n = Neg (t) c = Cast <to = 10> (n) y = Transpose (c) }"""
+    values = model_of(text).graph.values
+    assert FUNCTIONS["origin"].call(None, values["y"][0]) == "Neg"
+    assert FUNCTIONS["origin"].call(None, values["t"][0]) == ""

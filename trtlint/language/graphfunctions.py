@@ -25,7 +25,6 @@ from trtlint.target.truth import Truth, both
 _COUNTS = frozenset({"i32", "i64"})
 """Types that the parser accepts for a model input from which a size is computed."""
 _QUANTIZED = frozenset({"i8", "f8e4m3fn", "i4", "f4e2m1"})
-_IDENTITY = frozenset({"Identity"})
 _MOVES = frozenset({"Transpose", "Reshape", "Identity", "Squeeze", "Unsqueeze"})
 _KEEPS_WEIGHTS = frozenset({"Flatten", "Dropout"})
 """Operators that the parser evaluates on stored tensors.  The results are stored tensors, too."""
@@ -257,11 +256,6 @@ def _halves_equal(_: object, many: Tuple) -> Verdict:
 )
 def _imported(_: object, v: Value) -> TypeName:
     return imported_type(v)
-
-
-@function("same(v, w)", "whether v and w are the same value, ignoring Identity")
-def _same(_: object, v: Value, w: Value) -> Verdict:
-    return behind(v, _IDENTITY) is behind(w, _IDENTITY)
 
 
 @function("rest(xs, n)", "a tuple without its first n elements")

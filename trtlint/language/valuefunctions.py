@@ -1,13 +1,17 @@
-"""Functions of the rule language for the elements of values, and for their storage in the file."""
+"""Functions of the rule language for the elements of values, their storage and their origin."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trtlint.language.function import Text, Tuple, Verdict, function
-from trtlint.model.graph import Node, Value
+import numpy as np
+
+from trtlint.language.function import MOST_VISITED, Text, Tuple, Verdict, function
+from trtlint.model.folding import ma
+from trtlint.model.graph import WITH_BODIES, Node, Value
+from trtlint.model.operators import CAST, MOVING, PRODUCTS, RANDOM
 from trtlint.model.values import Constants
-from trtlint.model.walks import search
+from trtlint.model.walks import behind, search
 
 _MOST_VISITED = 100
 _UNSIGNED = frozenset({"bool", "u8", "u16", "u32", "u64"})
@@ -29,6 +33,67 @@ _FIRST_INPUT = frozenset(
 """Operators whose results are never negative, as long as the first input is not negative."""
 _ALL_INPUTS = frozenset({"Concat", "Add", "Mul", "Div", "Min", "Sum", "Mean"})
 """Operators whose results are never negative, as long as no input is negative."""
+
+_IDENTITY = frozenset({"Identity"})
+_NEVER_MERGED = PRODUCTS - {"Einsum"} | RANDOM | WITH_BODIES
+"""Operators whose results are never the same, even if they read the same values.
+
+TensorRT-RTX 1.7 does not merge two MatMul, Gemm or Conv of the same values (measured).
+"""
+
+
+@function(
+    "same(v, w)",
+    "whether v and w are the same value, or results of equal operators that read the same values; Identity "
+    "is ignored, and two MatMul, Gemm or Conv are never equal",
+)
+def _same(constants: Constants | None, one: Value, other: Value) -> Verdict:
+    pairs = [(one, other)]
+    for _ in range(MOST_VISITED):
+        if not pairs:
+            return True
+        left, right = (behind(value, _IDENTITY) for value in pairs.pop())
+        if left is right or _equally_stored(constants, left, right):
+            continue
+        first, second = left.producer, right.producer
+        if first is None or second is None or left.port != right.port or not _is_like(first, second):
+            return False
+        for before, after in zip(first.inputs, second.inputs, strict=True):
+            if before is not None and after is not None:
+                pairs.append((before, after))
+            elif before is not after:
+                return False
+    return False
+
+
+def _is_like(one: Node, other: Node) -> bool:
+    """Return whether two nodes compute the same results from the same inputs."""
+    return (
+        one.op == other.op
+        and one.domain == other.domain
+        and one.op not in _NEVER_MERGED
+        and len(one.inputs) == len(other.inputs)
+        and one.attributes == other.attributes
+    )
+
+
+def _equally_stored(constants: Constants | None, one: Value, other: Value) -> bool:
+    if constants is None or one.dtype != other.dtype:
+        return False
+    left, right = constants.array(one), constants.array(other)
+    if left is None or right is None or ma.is_masked(left) or ma.is_masked(right):
+        return False
+    return bool(np.array_equal(left, right))
+
+
+@function(
+    "origin(v)",
+    "the type of the operator that computes v, ignoring Cast and operators that only move elements; empty if "
+    "there is none",
+)
+def _origin(_: object, value: Value) -> Text:
+    node = behind(value, MOVING | CAST).producer
+    return "" if node is None else node.op
 
 
 @function("never_negative(v)", "whether trtlint can prove that v never has a negative element")
