@@ -125,9 +125,8 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
         ValueError: an entry of the table is wrong.
     """
     blocks = _blocks().get(op, ())
-    return tuple(
-        _condition(without_examples(block, *_EXAMPLES)) for block in blocks if _may_hold(block, types)
-    )
+    held = (without_examples(block, *_EXAMPLES) for block in blocks if _may_hold(block, types))
+    return tuple(chain.from_iterable(map(_conditions, held)))
 
 
 def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
@@ -157,7 +156,7 @@ def _sources() -> Mapping[str, str]:
 
 
 class ConditionEntry(Struct, frozen=True):
-    """An entry of the table of conditions, with its example models.
+    """A condition of the table, with the example models of its entry.
 
     Attributes:
         line: first line of the entry in the table, from 1.
@@ -175,23 +174,24 @@ class ConditionEntry(Struct, frozen=True):
 
 
 def entries() -> Iterator[ConditionEntry]:
-    """Yield all entries of the table, in file order.
+    """Return all conditions of the table with their examples, in file order.
 
     Raises:
         ValueError: an entry is wrong.
     """
-    return map(_with_examples, written("conditions"))
+    return chain.from_iterable(map(_with_examples, written("conditions")))
 
 
-def _with_examples(entry: TableEntry) -> ConditionEntry:
+def _with_examples(entry: TableEntry) -> list[ConditionEntry]:
     ops = ", ".join(entry.ops)
     try:
         refused, accepted = entry.examples(*_EXAMPLES)
-        condition = _condition(without_examples(entry.text, *_EXAMPLES))
+        conditions = _conditions(without_examples(entry.text, *_EXAMPLES))
+        condition = conditions[0]
         check_expressions(condition.where, (condition.problem, condition.says, condition.way), SCOPE)
     except (ValueError, ExpressionError) as error:
         raise ValueError(f"line {entry.line}: {ops}: {error}") from None
-    return ConditionEntry(entry.line, ops, condition, refused, accepted)
+    return [ConditionEntry(entry.line, ops, each, refused, accepted) for each in conditions]
 
 
 def check_expressions(where: Expression, texts: Iterable[Template], scope: Mapping[str, Any]) -> None:
@@ -207,8 +207,17 @@ def check_expressions(where: Expression, texts: Iterable[Template], scope: Mappi
 
 
 @cache
-def _condition(block: str) -> Condition:
+def _conditions(block: str) -> tuple[Condition, ...]:
+    """Return the condition of an entry, and the same condition of the builder if the entry has one."""
     (entry,) = parsed(block)
+    own = {key: value for key, value in entry.items() if key != "builder"}
+    if "builder" not in entry:
+        return (_condition(own),)
+    of_builder = {**own, "tensorrt": entry["builder"], "stage": "build", "code": ""}
+    return _condition(own), _condition(of_builder)
+
+
+def _condition(entry: Mapping[str, Any]) -> Condition:
     own = {key: value for key, value in entry.items() if key not in ("op", "tensorrt", "rtx")}
     source = _sources()[entry["source"]]
     return decoded({**own, "applies": _applies(entry), "source": source}, Condition)
