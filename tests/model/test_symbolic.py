@@ -103,7 +103,8 @@ WINDOWS = """
 g (float[1,1,H,4] x, float[1,1,8,8] z, int64[r] k, int64[4] computed) => (float[A,B,C,D] y)
 < float[1,1,3,3] w = {}, float[1,1,1,1] one = {1}, float[1,1,4,4] four = {}, float[4] scales = {1, 1, 2, 2},
   int64[1] begin = {0}, int64[1] end = {4}, int64[1] ax = {2}, int64[4] sizes = {1, 1, 4, 4},
-  float slope = {0.1}, int64[8] pads = {0, 0, 1, 1, 0, 0, 1, 1} >
+  float slope = {0.1}, int64[8] pads = {0, 0, 1, 1, 0, 0, 1, 1}, int64[2] two_rows = {2, -1},
+  int64[4] copied = {4, -1, 0, 1}, int64[4] moved_sizes = {1, -1, 1, 4}, int64[1] minus = {-1} >
 {
   conv = Conv <pads = [1, 1, 1, 1]> (x, w)
   pool = MaxPool <kernel_shape = [2, 2], strides = [2, 1]> (conv)
@@ -123,6 +124,11 @@ g (float[1,1,H,4] x, float[1,1,8,8] z, int64[r] k, int64[4] computed) => (float[
   images = Concat <axis = 0> (conv, four)
   again = Shape (k)
   some = Slice (k, begin, end)
+  rest = Reshape (conv, two_rows)
+  kept = Reshape (conv, copied)
+  moved = Reshape (conv, moved_sizes)
+  mixed = Concat <axis = 0> (again, minus)
+  named = Reshape (k, mixed)
   y = Identity (x)
 }
 """
@@ -152,6 +158,11 @@ g (float[1,1,H,4] x, float[1,1,8,8] z, int64[r] k, int64[4] computed) => (float[
         ("images", 2, False),
         ("again", 0, False),
         ("some", 0, True),
+        ("rest", 1, True),
+        ("rest", 0, False),
+        ("kept", 1, False),
+        ("moved", 1, True),
+        ("named", 1, False),
         ("conv", 4, None),
     ],
 )

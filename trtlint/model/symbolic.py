@@ -145,10 +145,24 @@ class SymbolicShapes:
             return axis > 1 and self._is_dynamic(node.input(0), axis)
         if node.op in _DYNAMIC_LIKE_INPUT or (node.op in ("Resize", "Upsample") and node.input(3) is None):
             return self._is_dynamic(node.input(0), axis)
+        if node.op == "Reshape":
+            return self._is_remainder(node, axis)
         if node.op == "Concat":
             parts = [self._is_dynamic(value, axis) for value in node.inputs]
             return any(parts) if axis == node.integer("axis", 0) % rank else all(parts)
         return node.op in _BROADCAST and self._is_broadcast(node, axis - rank)
+
+    def _is_remainder(self, node: Node, axis: int) -> bool:
+        """Return whether a dimension is the size -1 of a ``Reshape``, and comes from a dynamic dimension.
+
+        All other sizes of the ``Reshape`` must be stored; a size 0 keeps a dimension of the data.
+        """
+        data, target = self._shape(node.input(0)), self._elements(node.input(1))
+        if data is None or target is None or target[axis] != -1 or node.integer("allowzero", 0):
+            return False
+        rest = (index for index in range(len(data)) if index >= len(target) or target[index] != 0)
+        stored = all(isinstance(size, int) for size in target)
+        return stored and any(self._is_dynamic(node.input(0), index) for index in rest)
 
     def _is_broadcast(self, node: Node, axis: int) -> bool:
         """Return whether each input has a dynamic dimension or the size 1 at ``axis``, which is negative."""
