@@ -38,7 +38,7 @@ _IDENTITY = frozenset({"Identity"})
 _NEVER_MERGED = PRODUCTS - {"Einsum"} | RANDOM | WITH_BODIES
 """Operators whose results are never the same, even if they read the same values.
 
-TensorRT-RTX 1.7 does not merge two MatMul, Gemm or Conv of the same values (measured).
+TensorRT-RTX 1.7 does not merge most pairs of MatMul, Gemm or Conv with the same inputs (measured).
 """
 
 
