@@ -303,7 +303,7 @@ class OpenCase:
             return further(facts, report.findings)
         if self.case.source is not None or any(each.kind == "ranges" for each in self.case._gathered):
             return ()
-        from trtlint.engine.further import measuring
+        from trtlint.engine.furtherinputs import measuring
 
         return measuring(facts, report.findings, self.case.applicable, target)
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.graphs import facts_of
 from trtlint.engine.finding import Severity, Suggestion
-from trtlint.engine.further import measuring
+from trtlint.engine.furtherinputs import measuring
 from trtlint.facts.facts import Facts
 from trtlint.target.target import Target
 

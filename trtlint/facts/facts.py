@@ -7,14 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from msgspec import Struct, field
-
 from trtlint.buildcommand import BuildCommand
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.sizes import Sizes
 from trtlint.facts.kinds import Ground, available_grounds, ground_of, is_available, module_of
-from trtlint.facts.of_build.layer import LayerFact
-from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.model.graph import Node
 from trtlint.model.imported import imported_nodes, needed_nodes
 from trtlint.model.load import Model, empty_model
@@ -24,6 +20,7 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.join import Join, NodeNames
     from trtlint.buildfiles.record import BuildRecord
     from trtlint.dry_build.result import DryBuild
+    from trtlint.facts.node_evidence import NodeEvidence
     from trtlint.measurement.measurement import Measurement
 
 _Data = TypeVar("_Data")
@@ -212,6 +209,8 @@ class Facts:
     @cached_property
     def node_evidence(self) -> NodeEvidence:
         """The log messages and engine layers of the build, by ONNX node."""
+        from trtlint.facts.node_evidence import node_evidence
+
         return node_evidence(self)
 
     @cached_property
@@ -225,33 +224,3 @@ class Facts:
         if self.record is None or self.record.layers is None:
             return None
         return join(self.record.layers, self.names, self.record.log)
-
-
-class NodeEvidence(Struct):
-    """Log messages and engine layers of a build, by ONNX node.
-
-    Attributes:
-        messages: for each node, the log messages that name it.
-        nameless: the log messages that name no node, layer or tensor.
-        layers: for each node, the engine layers that compute it.
-    """
-
-    messages: dict[Node, list[LogMessage]] = field(default_factory=dict)
-    nameless: list[LogMessage] = field(default_factory=list)
-    layers: dict[Node, list[LayerFact]] = field(default_factory=dict)
-
-
-def node_evidence(facts: Facts) -> NodeEvidence:
-    """Collect the log messages and engine layers of a build by ONNX node."""
-    found = NodeEvidence()
-    for message in facts.of("log_message"):
-        if isinstance(message, LogMessage):
-            for node in message.nodes:
-                found.messages.setdefault(node, []).append(message)
-            if not message.named:
-                found.nameless.append(message)
-    for layer in facts.of("layer"):
-        if isinstance(layer, LayerFact):
-            for node in layer.nodes:
-                found.layers.setdefault(node, []).append(layer)
-    return found

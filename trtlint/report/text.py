@@ -37,7 +37,7 @@ from trtlint.report.layout import hang
 from trtlint.report.locations import shown_source
 from trtlint.report.manual import rule_page
 from trtlint.report.partition import lines_of_targets
-from trtlint.report.summary import RuleTable
+from trtlint.report.ruletable import RuleTable
 
 if TYPE_CHECKING:
     from pathlib import Path
