@@ -111,7 +111,7 @@ def test_a_warning_of_protobuf_is_no_failure(tmp_path: Path) -> None:
         (
             "[I] TensorRT version: 10.1.0\n[E] IBuilder::buildSerializedNetwork: Error Code 10: Inte",
             "LOG124",
-            "cut off within this message",
+            "If the log ends here",
         ),
     ],
 )
@@ -128,6 +128,24 @@ def test_a_plugin_that_fails_needs_no_other_type(tmp_path: Path) -> None:
     )
     (finding,) = findings(tmp_path, *lines)
     assert "another type" not in json.dumps(finding)
+
+
+@pytest.mark.parametrize("banner", ["v8601", "v100300", "v110200"])
+def test_a_failed_runner_has_advice_for_every_release(tmp_path: Path, banner: str) -> None:
+    lines = (
+        f"&&&& RUNNING TensorRT.trtexec [TensorRT {banner}] # trtexec --onnx=a.onnx",
+        "[E] Error Code: 9: Skipping tactic 0x1 due to exception Cask Pooling Runner Execute Failure",
+        "[E] Error Code 10: Internal Error (Could not find any implementation for node MaxPool_1.)",
+    )
+    (finding,) = findings(tmp_path, *lines)
+    assert finding["rule"] == "LOG105"
+    assert "Run the layer in another type" in json.dumps(finding)
+
+
+def test_a_message_that_ends_after_its_reason_keeps_its_advice(tmp_path: Path) -> None:
+    line = "[E] Error Code 3: API Usage Error (Parameter check failed at: runtime/api/executionContext.cpp::setInputShape"
+    (finding,) = findings(tmp_path, line)
+    assert "If the log ends here" not in json.dumps(finding)
 
 
 def test_a_skipped_tactic_alone_does_not_prove_a_failure(tmp_path: Path) -> None:
