@@ -272,6 +272,15 @@ def test_executors_that_cannot_be_used(
     assert 'pip install "distributed>=' in capsys.readouterr().err
 
 
+def test_a_system_without_a_temporary_folder(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", refuse)
+    expected = work.run("models", "--no-cache")
+    assert work.run("models", "-j", "2", "--no-cache") == expected
+
+
 def test_a_system_without_pools(
     work: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -62,14 +62,14 @@ def processes(most: int) -> Iterator[Pool]:
     during a fork, the child can never acquire this lock.
     https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
 
-    The workers create their temporary files in one folder.
+    The workers create their temporary files in one folder, which is deleted at the end. After an exception,
+    this can be before a running job has ended.
     """
     import multiprocessing  # here, because most runs lint one file and need no pool
-    import tempfile
     from concurrent.futures import ProcessPoolExecutor
 
     width = max(1, min(most, _MOST_PROCESSES))
-    with _safe_path(), tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+    with _safe_path(), _folder() as folder:
         try:
             executor = ProcessPoolExecutor(
                 width, multiprocessing.get_context("spawn"), initializer=begin, initargs=(folder,)
@@ -85,6 +85,22 @@ def processes(most: int) -> Iterator[Pool]:
             # A signal may have left the lock of a future taken. The thread of the executor then waits for
             # the lock, and a wait for this thread would never end. The workers end with this process.
             executor.shutdown(wait=waits, cancel_futures=True)
+
+
+@contextmanager
+def _folder() -> Iterator[str]:
+    """Return a context manager for a temporary folder.
+
+    The path is empty if no temporary folder is writable. Most jobs need no temporary files.
+    """
+    import tempfile
+
+    with ExitStack() as stack:
+        folder = ""
+        with suppress(OSError):
+            made = tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True)
+            folder = stack.enter_context(made)
+        yield folder
 
 
 @contextmanager

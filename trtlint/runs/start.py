@@ -27,14 +27,15 @@ def _end_with_parent(folder: str) -> None:
 
     def watch() -> None:
         wait([sentinel])
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
         os._exit(1)
 
     threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def begin(folder: str) -> None:
-    """Set up a worker process that creates its temporary files in ``folder``.
+    """Set up a worker process that creates its temporary files in ``folder``, unless ``folder`` is empty.
 
     Ctrl-C ends the worker at once, even while it loads modules. Only the parent reports the interruption.
     No garbage is collected while modules load, because modules live until the process ends.
@@ -42,9 +43,10 @@ def begin(folder: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with_parent(folder)
     gc.disable()
-    import tempfile
+    if folder:
+        import tempfile
 
-    tempfile.tempdir = folder
+        tempfile.tempdir = folder
     import trtlint.runs.worker  # noqa: F401 - every job needs this module
 
     collect_seldom()
