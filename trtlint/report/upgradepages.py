@@ -36,7 +36,8 @@ def page(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> Docum
 
 def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Part]:
     """Yield the best version, the rules with findings, and the models that need more than ``trtlint fix``."""
-    yield Part("Decision", [Items([f"{key}: {sentence}" for key, sentence in sentences(upgrades)])])
+    decision = DocumentTable(["Decision", "Result"], list(map(list, sentences(upgrades))))
+    yield Part("Decision", [decision])
     rows: list[list[Words]] = [
         [
             f"{row.severity} {row.rule} {row.name}",
@@ -47,7 +48,8 @@ def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Part]:
         for row in rule_rows(upgrades)
     ]
     yield Part("Rules and models", [DocumentTable(["Rule", "Models", "Releases", "trtlint fix"], rows)])
-    yield Part("Exceptions", [Items([[Code(path), f": {rules}"] for path, rules in exceptions(upgrades)])])
+    left: list[list[Words]] = [[Code(path), rules] for path, rules in exceptions(upgrades)]
+    yield Part("Exceptions", [DocumentTable(["Model", "Findings"], left)])
 
 
 def _matrix(upgrades: Sequence[Upgrade]) -> Iterator[Block]:
@@ -63,7 +65,7 @@ def _matrix(upgrades: Sequence[Upgrade]) -> Iterator[Block]:
 
 
 def _findings(upgrade: Upgrade) -> Iterator[Block]:
-    yield f"Safest version: {safest_line(upgrade)}"
+    yield ["Safest version ", Code(safest_line(upgrade))]
     yield Items([_finding(upgrade, item) for item in upgrade.findings[:_FINDINGS]])
     yield from left_out(len(upgrade.findings), _FINDINGS, "finding")
 
@@ -73,5 +75,5 @@ def _finding(upgrade: Upgrade, item: UpgradeFinding) -> Nested:
     head = f"{item.finding.severity}[{item.finding.rule}] {since(item, names)}: {item.finding.message}"
     below: list[Words] = [*advice_of(item, names)]
     if fixable(item.finding):
-        below.append(["Automatic fix: ", Code(fix_command(item.finding, upgrade.path))])
+        below.append(["To fix this automatically, run ", Code(fix_command(item.finding, upgrade.path))])
     return Nested(head, below)
