@@ -55,6 +55,14 @@ def test_external_data_of_a_removed_tensor_are_kept(
     assert (tmp_path / removed).read_bytes() == data
 
 
+def test_a_report_does_not_replace_a_hard_link_of_the_fixed_model(tmp_path: Path) -> None:
+    out, report = tmp_path / "fixed.onnx", tmp_path / "report.json"
+    out.touch()
+    report.hardlink_to(out)
+    assert run([*FIX, str(EXAMPLE), "-o", str(out), "--output", f"json:{report}"]) != 0
+    assert report.read_bytes() == b""
+
+
 @pytest.mark.parametrize("option", ["--layers", "--profile"])
 def test_an_unreadable_file_of_a_build_is_an_error_and_the_model_is_fixed(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

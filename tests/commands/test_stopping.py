@@ -9,8 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from trtlint.commands.ending import ended
+from tests.conftest import REPOSITORY
+from trtlint.cli import run
+from trtlint.commands import measure
 from trtlint.commands.stopping import tidying_up
+from trtlint.measurement.measure import FailedMeasurementError
+from trtlint.report import trend
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -63,8 +67,22 @@ def test_threads_set_no_handler() -> None:
     assert found == [signal.SIG_DFL]
 
 
-def test_every_command_closes_its_resources() -> None:
+def test_commands_close_their_resources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both commands run child processes with temporary folders."""
     found: list[object] = []
-    assert ended(lambda: found.append(signal.getsignal(signal.SIGTERM))) == 0
+
+    def fail_to_measure(*_: object, **__: object) -> None:
+        found.append(signal.getsignal(signal.SIGTERM))
+        raise FailedMeasurementError("stopped")
+
+    def fail_to_read(*_: object) -> None:
+        found.append(signal.getsignal(signal.SIGTERM))
+        raise trend.RowsError("stopped")
+
+    monkeypatch.setattr(measure, "measure", fail_to_measure)
+    monkeypatch.setattr(trend, "read_rows", fail_to_read)
+    assert run(["measure", str(REPOSITORY / "examples" / "nafnet.onnx")]) == 3
+    assert run(["trend", "earlier.parquet", "later.parquet"]) == 3
+    assert len(found) == 2
     assert signal.SIG_DFL not in found
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

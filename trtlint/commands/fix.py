@@ -83,7 +83,7 @@ def run_fix(options: FixOptions) -> int:
     outs = [destination(task.file, options.output, beside(task.file)) for task in tasks]
     protected = files_at_risk([task.file for task in tasks], outs)
     scripts = [] if options.script is None else [Path(options.script)]
-    require_outputs(options.outputs, protected, [*outs, *map(data_file, outs), *scripts])
+    require_outputs(options.outputs, [*protected, *outs], [*outs, *map(data_file, outs), *scripts])
     for script in scripts:
         require_output(script, protected, "the script to")
     report = FixOutputs(options.outputs, diff=options.diff, selected=split(options.lint.select))

@@ -90,6 +90,8 @@ def function(signature: str, meaning: str, *, sees_unknown: bool = False) -> Cal
 
     def add(call: _Call) -> _Call:
         name = signature.partition("(")[0]
+        if name in DEFINED:
+            raise ValueError(f"two functions of the rule language are called {name}")
         DEFINED[name] = Function(signature, meaning, call, sees_unknown=sees_unknown)
         return call
 
