@@ -183,7 +183,8 @@ def fix(
         unsafe: True to apply rewrites that intentionally change results.
         verify: True to compute the rewritten nodes before and after each rewrite, and to skip a rewrite if
             the results differ. Only the command ``trtlint fix --verify`` also compares the whole models.
-        **keywords: as in :func:`lint`. Nodes that the measurement ``ranges`` lists stay in FP32.
+        **keywords: as in :func:`lint`. If ``ranges`` is given, the nodes that this
+            measurement keeps in FP32 stay in FP32.
 
     Raises:
         ModelError: the model cannot be read, or the fixed model is invalid.

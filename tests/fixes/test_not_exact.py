@@ -74,7 +74,7 @@ MODELS = {
         { q = QuantizeLinear (x, s, z)
           r = com.microsoft.QLinearSoftmax <axis = 1, opset = 11> (q, s, z, s2, z2)
           y = DequantizeLinear (r, s, z) }""",
-        "write-out-quantized: the Softmax uses a different opset than the model",
+        "write-out-quantized: the attribute opset of the Softmax does not agree with the opset of the model",
     ),
     "a quantizer of 16 bits that is an output": (
         'opset_import: ["" : 21]',

@@ -19,8 +19,8 @@ class BuildInput(Struct, frozen=True):
     """The files of one build.
 
     Attributes:
-        path: the file that names the build in reports if there is no model.
-        record: the contents; None if the files are unreadable, or not the files of one build with TensorRT.
+        path: the file whose name reports show if there is no model.
+        record: the contents; None if the files are unreadable, or do not come from one build with TensorRT.
         problems: the files that trtlint cannot read or use.
     """
 

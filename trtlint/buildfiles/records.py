@@ -133,7 +133,7 @@ class RecordBuffer:
         Args:
             pattern: the matching pattern; None if no pattern matches.
             line: line number.
-            severity: the printed severity; None without a prefix.
+            severity: the printed severity; None if the line of the log has no prefix with a severity.
             message: the message.
             found: the named groups of the match.
             context: the last node or layer that the log mentioned.

@@ -49,7 +49,7 @@ def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
 
 
 def clean_bodies(graph: onnx.GraphProto) -> bool:
-    """Clear dimensions below 1 in the bodies of operators.  Return whether a dimension was cleared."""
+    """Remove declared sizes below 1 in subgraphs.  Return whether a size was removed."""
     changed = False
     for body in (body for node in graph.node for body in bodies_of(node)):
         for info in (*body.input, *body.output, *body.value_info):

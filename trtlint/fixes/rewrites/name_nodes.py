@@ -12,7 +12,7 @@ from trtlint.model.protos import text
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that adds a number to a repeated name, except at the first operator with this name."""
     if not isinstance(fact, SharedName) or fact.node is None:
-        raise NotApplicable("no other operator has the name of this operator")
+        raise NotApplicable("there is no other operator with the name of this operator")
     scope = fact.node.scope
     same = [node for node in model.graph.nodes if node.scope == scope and text(node.proto.name) == fact.name]
     taken, number = set(model.graph.node_names), 1

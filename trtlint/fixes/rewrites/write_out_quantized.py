@@ -240,7 +240,7 @@ def _softmax(numbers: Numbers, node: Node) -> str | None:
     axis, opset = node.integer("axis", -1), opset_of(numbers.draft.model)
     own = node.number("opset", opset)
     if axis != -1 and (own < _ONE_AXIS) != (opset < _ONE_AXIS):
-        raise NotApplicable("the Softmax uses a different opset than the model")
+        raise NotApplicable("the attribute opset of the Softmax does not agree with the opset of the model")
     return _in_floats((0,), 3, lambda draft, _, operands: draft.op("Softmax", *operands, axis=axis))(
         numbers, node
     )
