@@ -56,10 +56,7 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
 
 
 def in_folder(path: Path, name: str) -> Path:
-    """Return the path of the file ``name`` in the folder ``path``.
-
-    If ``path`` is not a folder, return ``path``.
-    """
+    """Return the file ``name`` in the folder ``path``, or ``path`` itself if it is not a folder."""
     return path / name if path.is_dir() else path
 
 
