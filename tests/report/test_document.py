@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
+from tests.conftest import REPOSITORY
 from trtlint.report import document as module
 from trtlint.report.document import (
     Block,
@@ -24,6 +27,15 @@ from trtlint.report.page import markup
 
 TABLE = DocumentTable(["Rule", "New"], [["ACC1", 1234], [Code("a|b"), ""], [["see ", Code("x")], 0]])
 ITEMS = Items(["one", ["two ", Code("2")], Code("three")])
+
+
+@pytest.mark.slow
+def test_a_document_needs_no_model_reader() -> None:
+    """Commands such as ``trtlint rules`` import this module for all formats."""
+    code = "import sys, trtlint.report.document; print('onnx' in sys.modules)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def lines(*blocks: Block, title: str = "Part") -> list[str]:

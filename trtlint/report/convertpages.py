@@ -12,8 +12,7 @@ from trtlint.report.convert import narrow_words
 from trtlint.report.counts import plural
 from trtlint.report.document import Code, Document, DocumentTable, Drawing, Items, Listing, Part, Words
 from trtlint.report.modeldiff import shortened
-from trtlint.report.page.card import clipped
-from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.markup import Content, Markup, clipped, tag
 
 _WIDE, _HIGH, _LEFT = 640, 18, 260
 """Width of the chart, height of a row, and width of the column of names, in pixels."""

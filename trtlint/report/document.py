@@ -12,10 +12,9 @@ from msgspec import Struct, field
 from trtlint.report.markdown import code as code_span
 from trtlint.report.markdown import fenced
 from trtlint.report.markdown import text as plain
-from trtlint.report.page.card import clipped
-from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.markup import Content, Markup, clipped, tag
+from trtlint.report.page.markup import table as grid
 from trtlint.report.page.shell import shell
-from trtlint.report.page.tables import table as grid
 
 ROWS = 400
 """Largest number of rows of a table, and of entries of a list."""

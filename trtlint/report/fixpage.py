@@ -16,8 +16,8 @@ from trtlint.report.fixes import FixResult, refused_groups, remaining, remarks
 from trtlint.report.names import collapse
 from trtlint.report.page.behind import PageData
 from trtlint.report.page.block import block
-from trtlint.report.page.card import badge, clipped, ticked
-from trtlint.report.page.markup import Content, Markup, scrolling, tag
+from trtlint.report.page.card import badge, ticked
+from trtlint.report.page.markup import Content, Markup, clipped, scrolling, tag
 from trtlint.report.page.picture import Colour, picture
 from trtlint.report.page.shell import shell
 

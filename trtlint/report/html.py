@@ -16,9 +16,9 @@ from trtlint.engine.targets import merge, span
 from trtlint.report.counts import HiddenFindings, files_in_words, gone_notes, hidden, left_out, plural
 from trtlint.report.formats import Run
 from trtlint.report.page.behind import PageData
-from trtlint.report.page.card import CardEntry, card, clipped
+from trtlint.report.page.card import CardEntry, card
 from trtlint.report.page.filters import filters
-from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.markup import Content, Markup, clipped, tag
 from trtlint.report.page.measured import measured
 from trtlint.report.page.overview_bar import strip
 from trtlint.report.page.parts import parts_of

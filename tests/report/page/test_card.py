@@ -12,7 +12,8 @@ from tests.report import handmade
 from trtlint.engine.finding import Finding
 from trtlint.model.source import Source
 from trtlint.report.page import card as module
-from trtlint.report.page.card import CardEntry, card, clipped, ticked
+from trtlint.report.page.card import CardEntry, card, ticked
+from trtlint.report.page.markup import LONGEST, clipped
 
 EXPLAINED = "manual.example.org/rules/ACC104/"
 
@@ -199,5 +200,5 @@ def test_words_between_backticks_are_code(words: str, html: str) -> None:
 def test_long_texts_are_shortened() -> None:
     assert clipped("12345", 5) == "12345"
     assert clipped("123456", 5) == "12345 …"
-    assert clipped(module.LONGEST * "x") == module.LONGEST * "x"
-    assert clipped(module.LONGEST * "x" + "y") == module.LONGEST * "x" + " …"
+    assert clipped(LONGEST * "x") == LONGEST * "x"
+    assert clipped(LONGEST * "x" + "y") == LONGEST * "x" + " …"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.report.test_partition import partition, report
 from trtlint.report.page import parts as module
-from trtlint.report.page.card import clipped
+from trtlint.report.page.markup import clipped
 from trtlint.report.page.parts import parts_of
 from trtlint.report.partition import lines_of_targets
 

@@ -14,12 +14,10 @@ from trtlint.report.manual import explanation
 from trtlint.report.names import collapse
 from trtlint.report.page.behind import PageData
 from trtlint.report.page.block import block
-from trtlint.report.page.markup import Content, Markup, join, link, rule_class, scrolling, tag
+from trtlint.report.page.markup import Content, Markup, clipped, join, link, rule_class, scrolling, tag
 from trtlint.report.page.picture import picture
 from trtlint.report.wording import evidence_lines, fix_command, fixable, included, sureness, target_remark
 
-LONGEST = 1500
-"""Largest number of characters of one text on the page."""
 _PLACES = 30
 """Largest number of name patterns, such as ``blocks.*.attn``, in a list."""
 _SOURCES = 12
@@ -105,11 +103,6 @@ def ticked(words: str) -> Markup:
     if len(parts) % 2 == 0:
         return join(clipped(words))
     return join(tag("code", part) if index % 2 else part for index, part in enumerate(parts))
-
-
-def clipped(words: str, most: int = LONGEST) -> str:
-    """Shorten a text to a number of characters."""
-    return words if len(words) <= most else f"{words[:most]} …"
 
 
 def _where(finding: Finding) -> Markup | None:

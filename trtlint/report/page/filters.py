@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trtlint.report.page.card import CardEntry, clipped
-from trtlint.report.page.markup import Markup, rule_class, tag
+from trtlint.report.page.card import CardEntry
+from trtlint.report.page.markup import Markup, clipped, rule_class, tag
 from trtlint.report.page.sections import Section
 
 _RULES = 60

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from trtlint.report.escape import clean
 
@@ -18,6 +18,14 @@ _EMPTY = frozenset({"path", "rect", "line", "circle"})
 """SVG elements without content, which may be self-closing."""
 _URL = re.compile(r"https://[A-Za-z0-9._~/#?=&%+,;:@()!-]+")
 _NO_ID = re.compile(r"[^A-Za-z0-9_.-]+")
+LONGEST = 1500
+"""Largest number of characters of one text on the page."""
+_CLASSES = {
+    **dict.fromkeys(("Errors", "Warnings", "Notes", "Places", "ms"), "figure"),
+    **dict.fromkeys(("Models", "Rules", "Facts", "New", "Gone", "Remaining"), "figure"),
+    **dict.fromkeys(("First place", "Target"), "place"),
+}
+"""The CSS class of the heading of a column, by the text of the heading."""
 
 
 class Markup(str):
@@ -63,6 +71,18 @@ def tag(name: str, /, *content: Content, **attributes: str | float | None) -> Ma
 def scrolling(content: Content, label: str, role: str = "group", class_: str = "scroll") -> Markup:
     """Return an element that scrolls if its content is too wide."""
     return tag("div", content, class_=class_, tabindex=0, role=role, aria_label=label)
+
+
+def table(heads: Sequence[str], rows: Sequence[Markup], label: str, class_: str = "table") -> Markup:
+    """Return a table inside an element that scrolls if the table is too wide."""
+    cells = [tag("th", head, scope="col", class_=_CLASSES.get(head)) for head in heads]
+    inside = tag("table", tag("thead", tag("tr", cells)), tag("tbody", rows))
+    return scrolling(inside, label, "region", class_)
+
+
+def clipped(words: str, most: int = LONGEST) -> str:
+    """Shorten a text to a number of characters."""
+    return words if len(words) <= most else f"{words[:most]} …"
 
 
 def link(url: str) -> Markup:

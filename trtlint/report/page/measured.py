@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from trtlint.facts.figures import figure
 from trtlint.report.counts import plural
-from trtlint.report.page.card import clipped
-from trtlint.report.page.markup import Content, Markup, scrolling, tag
+from trtlint.report.page.markup import Content, Markup, clipped, scrolling, tag
 
 if TYPE_CHECKING:
     from trtlint.measurement.measurement import Measurement

@@ -7,8 +7,7 @@ from itertools import groupby
 
 from trtlint.engine.finding import ModelReport
 from trtlint.report.page.behind import PageData
-from trtlint.report.page.card import clipped
-from trtlint.report.page.markup import Markup, tag
+from trtlint.report.page.markup import Markup, clipped, tag
 from trtlint.report.partition import lines_of_targets, partition_in
 
 _WIDTH, _HEIGHT = 1000, 22

@@ -10,8 +10,8 @@ from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import changes
 from trtlint.facts.figures import figure
 from trtlint.report.counts import no_findings, places_in_baseline
-from trtlint.report.page.card import CardEntry, badge, clipped, ticked
-from trtlint.report.page.markup import Content, Markup, join, rule_class, scrolling, tag
+from trtlint.report.page.card import CardEntry, badge, ticked
+from trtlint.report.page.markup import Content, Markup, clipped, join, rule_class, table, tag
 from trtlint.report.page.sections import Section
 
 _FINDINGS = 400
@@ -20,19 +20,6 @@ _MODELS = 400
 """Largest number of models in the table."""
 _CHANGES = 200
 """Largest number of changes between targets."""
-_CLASSES = {
-    **dict.fromkeys(("Errors", "Warnings", "Notes", "Places", "ms"), "figure"),
-    **dict.fromkeys(("Models", "Rules", "Facts", "New", "Gone", "Remaining"), "figure"),
-    **dict.fromkeys(("First place", "Target"), "place"),
-}
-"""The CSS class of the heading of a column, by the text of the heading."""
-
-
-def table(heads: Sequence[str], rows: Sequence[Markup], label: str, class_: str = "table") -> Markup:
-    """Return a table inside an element that scrolls if the table is too wide."""
-    cells = [tag("th", head, scope="col", class_=_CLASSES.get(head)) for head in heads]
-    inside = tag("table", tag("thead", tag("tr", cells)), tag("tbody", rows))
-    return scrolling(inside, label, "region", class_)
 
 
 def row(cells: Sequence[Content]) -> Markup:
