@@ -47,6 +47,7 @@ def test_the_first_bad_patch_is_found(bad: int, raises: bool, monkeypatch: pytes
         return f"worse by {max(proto)}" if bad in proto else ""
 
     monkeypatch.setattr(fixing, "apply", applied)
+    # The search only passes models and patches on, so numbers take their place.
     good, found, why = fixing._search(several(), check, "worse")  # type: ignore[arg-type]
     ends = [sum(SIZES[: index + 1]) for index in range(len(SIZES))]
     assert good == next(index for index, end in enumerate(ends) if bad < end)

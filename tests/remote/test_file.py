@@ -18,6 +18,7 @@ from trtlint.remote.file import RemoteError, RemoteFile, remote_file, require_pa
 aiohttp = pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
 
+# These modules need the packages above.
 from yarl import URL  # noqa: E402
 
 from trtlint.remote.http import RedirectError, require_allowed  # noqa: E402

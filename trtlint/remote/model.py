@@ -102,7 +102,7 @@ class RemoteView(View):
     __slots__ = ("_blocks", "_remote")
 
     def __init__(self, file: RemoteFile) -> None:
-        super().__init__(None, file.size)  # type: ignore[arg-type]
+        super().__init__(None, file.size)  # type: ignore[arg-type] # this class reads only the remote file
         self._remote = file
         self._blocks: dict[int, bytes] = {}
 

@@ -10,7 +10,7 @@ from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import Row
 from trtlint.facts.figures import figure
 from trtlint.measurement.band import Verdict
-from trtlint.measurement.formats import FORMATS, Format
+from trtlint.measurement.formats import FORMATS, Format, Range
 from trtlint.measurement.measurement import KeptNodes, MeasuredTensor, Measurement
 from trtlint.model.load import Model
 from trtlint.report.counts import plural
@@ -42,6 +42,7 @@ _POWERS = 16
 """Number of powers of two that the chart shows on each side of the limit of the type."""
 _CELL, _HEIGHT = 7.0, 12.0
 """Width of a bar for each power of two, and height of a bar, in pixels."""
+_FITS: Mapping[Range, Colour] = {"overflow": "error", "underflow": "warning", "ok": "good"}
 _COLOURS: Mapping[Verdict, Colour] = {"fine": "good", "broken": "error", "depends": "warning"}
 
 
@@ -53,17 +54,16 @@ def page(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice] =
         model: the measured model.
         advice: advice that follows from the measurement.
     """
-    parts: dict[str, list[Block]] = {
-        "Error": list(_errors(found)),
-        "Types": list(_types(found)),
-        "Ranges": list(_ranges(found)),
-        "Keep in FP32": list(_kept(found, model)),
-        "Advice": [block for each in advice for block in _advice(each)],
-        "What this does not cover": [Items(found.limits)],
-    }
-    shown = [Part(title, blocks) for title, blocks in parts.items() if blocks]
+    parts = [
+        Part("Error", list(_errors(found))),
+        Part("Types", list(_types(found))),
+        Part("Ranges", list(_ranges(found))),
+        Part("Keep in FP32", list(_kept(found, model))),
+        Part("Advice", [block for each in advice for block in _advice(each)]),
+        Part("What this does not cover", [Items(found.limits)]),
+    ]
     lead = [f"Measured on {found.on}", *([] if found.files else [GENERATED.capitalize()])]
-    return Document("measure", f"{found.path}: {FORMATS[found.type].label}: {headline(found)}", shown, lead)
+    return Document("measure", f"{found.path}: {FORMATS[found.type].label}: {headline(found)}", parts, lead)
 
 
 def _errors(found: Measurement) -> Iterator[Block]:
@@ -130,7 +130,6 @@ def _bar(site: MeasuredTensor, format_: Format) -> Markup:
     powers = max(-_POWERS, min(_POWERS, math.log2(site.greatest / format_.largest)))
     middle = _POWERS * _CELL
     width = max(1.0, abs(powers) * _CELL)
-    colour = {"overflow": "error", "underflow": "warning", "ok": "good"}[site.fits]
     shape = {"height": _HEIGHT, "y": 0}
     return tag(
         "svg",
@@ -140,7 +139,7 @@ def _bar(site: MeasuredTensor, format_: Format) -> Markup:
             "rect",
             x=f"{middle - (width if powers < 0 else 0):g}",
             width=f"{width:g}",
-            fill=COLOURS[colour],  # type: ignore[index]
+            fill=COLOURS[_FITS[site.fits]],
             **shape,
         ),
         tag("rect", x=middle - 0.5, width=1, fill="#6b7588", **shape),

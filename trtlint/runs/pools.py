@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -95,12 +95,13 @@ def _folder() -> Iterator[str]:
     """
     import tempfile
 
-    with ExitStack() as stack:
-        folder = ""
-        with suppress(OSError):
-            made = tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True)
-            folder = stack.enter_context(made)
-        yield folder
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True)
+    except OSError:
+        yield ""
+        return
+    with folder as path:
+        yield path
 
 
 @contextmanager
