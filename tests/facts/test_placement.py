@@ -15,7 +15,7 @@ from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.engine import EngineFact
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.placement import Placement
-from trtlint.report.facts import table
+from trtlint.report.placements import table
 
 MODEL = """
 < ir_version: 8, opset_import: ["" : 17] >

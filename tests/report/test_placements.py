@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.graphs import model_of
 from trtlint.facts.of_build.placement import Placement
-from trtlint.report.facts import table
 from trtlint.report.layout import shorten_middle
+from trtlint.report.placements import table
 
 NODES = model_of(f"""< ir_version: 8, opset_import: ["" : 17, "my" : 1] > g (float[4] x) => (float[4] y)
     {{ a = Relu (x) b = Neg (a) c = Abs (b) d = Exp (c) e = Sin (d) y = my.{"O" * 50} (e) }}""").graph.nodes

@@ -119,7 +119,7 @@ def _text(
     found = {entry.fact.kind for entry in entries}
     yield from (f"{kind} (0)" for kind in dict.fromkeys(wanted) if kind not in found)
     if record is not None and counts:
-        from trtlint.report.facts import table
+        from trtlint.report.placements import table
 
         yield ""
         yield from table(fact for fact in facts.of("placement") if isinstance(fact, Placement))

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
 
-from trtlint.report.markdown import code as code_span
-from trtlint.report.markdown import fenced
-from trtlint.report.markdown import text as plain
+from trtlint.report.markdowntext import code as code_span
+from trtlint.report.markdowntext import fenced
+from trtlint.report.markdowntext import text as plain
 from trtlint.report.page.markup import Content, Markup, clipped, tag
 from trtlint.report.page.markup import table as grid
 from trtlint.report.page.shell import shell

@@ -9,27 +9,16 @@ from itertools import groupby
 from typing import Any
 
 from msgspec import Struct
-from rich.cells import cell_len, set_cell_size
 
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.of_build.placement import Placement
 from trtlint.model.graph import Node, Value
 from trtlint.model.origin import Origin
 from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Part
 from trtlint.report.escape import clean
-from trtlint.report.layout import shorten_middle
 from trtlint.report.names import last_component
 
 _OWN = ("node", "chain")
 """Fields that every fact has. The output shows them separately, not in the list of fields."""
-_WIDEST = (40, 20, 56, 9, 44, 10)
-"""Largest width of each column, in cells."""
-_HEAD = ("node", "operator", "layer", "precision", "format", "ms")
-_NOTE = (
-    "times are for the whole layer; '(in)' marks a node that only changes the layout, inside another layer; "
-    "'shape' marks a node that computes sizes, outside the layers; '-' marks a node that no layer names, for "
-    "example after constant folding"
-)
 _FACTS = 100
 """Largest number of facts of a kind."""
 
@@ -174,38 +163,6 @@ def _data(value: object) -> Any:
     if isinstance(value, Struct):
         return {name: _data(member) for name, member in _members(value).items()}
     return str(value)
-
-
-def table(placements: Iterable[Placement]) -> Iterator[str]:
-    """Yield the lines of the table, or nothing if there are no nodes."""
-    rows = [_row(placement) for placement in placements]
-    if not rows:
-        return
-    widths = [
-        min(limit, max(cell_len(row[column]) for row in (_HEAD, *rows)))
-        for column, limit in enumerate(_WIDEST)
-    ]
-    for row in (_HEAD, *rows):
-        shown = ((shorten_middle(text, width), width) for text, width in zip(row, widths, strict=True))
-        cells = (set_cell_size(text, width) for text, width in shown)
-        yield "  ".join(cells).rstrip()
-    yield _NOTE
-
-
-def _row(placement: Placement) -> tuple[str, ...]:
-    node = placement.node
-    layer = placement.layers[-1] if placement.layers else "shape" if placement.shape else "-"
-    if placement.absorbed:
-        layer = f"(in) {layer}"
-    more = f" +{len(placement.layers) - 1}" if len(placement.layers) > 1 else ""
-    return (
-        clean(placement.place),
-        "" if node is None else clean(node.op),
-        clean(shorten_middle(layer, _WIDEST[2] - len(more)) + more),
-        placement.precision or "",
-        clean(placement.format or ""),
-        "" if placement.ms is None else f"{placement.ms:.4g}",
-    )
 
 
 def page(path: str, entries: Sequence[FactEntry], counts: Mapping[str, int]) -> Document:
